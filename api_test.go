@@ -45,7 +45,7 @@ func TestAPIIsAsDrawn(t *testing.T) {
 func exported(t *testing.T, pkg string) []string {
 	t.Helper()
 	var list []string
-	for _, name := range goFiles(t, pkg) {
+	for _, name := range packages(t)[pkg].GoFiles {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(pkg, name), nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -59,20 +59,6 @@ func exported(t *testing.T, pkg string) []string {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// goFiles are the files of a package on this system, without tests.
-func goFiles(t *testing.T, pkg string) []string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=GoFiles", "./"+pkg).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var listed struct{ GoFiles []string }
-	if err := json.Unmarshal(out, &listed); err != nil {
-		t.Fatal(err)
-	}
-	return listed.GoFiles
 }
 
 // declared is a declaration as text, one for each name.

@@ -1,14 +1,10 @@
 package agenthost_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -211,13 +207,11 @@ func TestArrowsPointOneWay(t *testing.T) {
 
 // A program that only talks to a fleet is not compiled with a NATS server.
 func TestNoServerInAClient(t *testing.T) {
+	all := packages(t)
 	for _, pkg := range []string{"agents", "bus", "client", "hooks", "llm", "plugins", "tools"} {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+pkg).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if deps := string(out); !strings.Contains(deps, module()+"/"+pkg) || strings.Contains(deps, "nats-server/v2/server") {
-			t.Errorf("%s: want it without the NATS server, got %s", pkg, deps)
+		listed, ok := all[pkg]
+		if !ok || slices.ContainsFunc(listed.Deps, func(dep string) bool { return strings.Contains(dep, "nats-server/v2/server") }) {
+			t.Errorf("%s: want it without the NATS server, got %s", pkg, listed.Deps)
 		}
 	}
 }
@@ -278,26 +272,9 @@ func mayImport(pkg, imported string) bool {
 // left out; both without the module's name.
 func importGraph(t *testing.T) map[string][]string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=Dir,ImportPath,Imports", "./...").Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			t.Fatalf("go list: %s", exit.Stderr)
-		}
-		t.Fatal(err)
-	}
 	graph := map[string][]string{}
-	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-		var pkg struct {
-			Dir, ImportPath string
-			Imports         []string
-		}
-		if err := dec.Decode(&pkg); err != nil {
-			t.Fatal(err)
-		}
-		os.ReadDir(pkg.Dir) // so that go test knows that a cached result is out of date
-		if name, ok := strings.CutPrefix(pkg.ImportPath, module()+"/"); ok {
-			graph[name] = ours(pkg.Imports)
-		}
+	for name, pkg := range packages(t) {
+		graph[name] = ours(pkg.Imports)
 	}
 	return graph
 }
