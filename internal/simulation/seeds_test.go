@@ -3,4 +3,4 @@
 package simulation_test
 
 // manySeeds are simulated where nothing else is said.
-const manySeeds = 100
+const manySeeds = 25
