@@ -151,7 +151,7 @@ func TestFiringsAfterAMachineHasSlept(t *testing.T) {
 		w := newWorld(t)
 		slept := &setClock{}
 		began := time.Now()
-		due := began.Add(9 * time.Hour).Truncate(time.Hour).UTC()
+		due := began.Add(3 * time.Hour).Truncate(time.Hour).UTC()
 		for range 2 {
 			k := w.keeper(heartbeat.Schedule{Name: "morning", Spec: heartbeat.Spec{Cron: due.Format("4 15 * * *")}, Prompt: "good morning"})
 			k.JS = moving{w.JS, slept}

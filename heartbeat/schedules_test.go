@@ -104,7 +104,7 @@ func TestManySchedulesAtTheSameMoment(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		w := newWorld(t)
 		var all []heartbeat.Schedule
-		for i := range 200 {
+		for i := range manyAtOnce {
 			s := every(time.Minute)
 			s.Name = fmt.Sprint("s", i)
 			all = append(all, s)

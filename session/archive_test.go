@@ -51,7 +51,7 @@ func TestReplayFromNATS(t *testing.T) {
 	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
-	for seed := range uint64(100) {
+	for seed := range uint64(manyLogs) {
 		key := session.DM("web", "", fmt.Sprint("person", seed))
 		c := openKey(t, s, key)
 		lim := run.Limits{ModelCalls: 6, Tools: 2, Keep: 2, Safe: func(tool string) bool { return tool == "b" }}

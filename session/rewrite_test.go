@@ -58,7 +58,7 @@ func TestRewriteKeepsTheFold(t *testing.T) {
 	t.Parallel()
 	b, s := open(t)
 	a := archive(b)
-	for seed := range uint64(12) {
+	for seed := range uint64(busyLogs) {
 		c := busy(t, s, seed)
 		sid := session.SID("bot", c.Key())
 		before := openKey(t, s, c.Key()).State()

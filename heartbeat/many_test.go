@@ -1,0 +1,6 @@
+//go:build !long
+
+package heartbeat_test
+
+// manyAtOnce are the schedules of one moment.
+const manyAtOnce = 50
