@@ -33,14 +33,14 @@ func TestReplyWithoutAnEnd(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
 		b := connect(t, "")
 		platform := newMemory(chatLimits())
-		startHost(t, b, "host-1", mute{platform, "hello"}, settings.Account{DeliverFor: time.Hour}).connected()
+		startHost(t, b, "host-1", mute{platform, "hello"}, settings.Account{DeliverFor: 10 * time.Minute}).connected()
 		send(t, b, reply("r1.1", "ana", "hello"), reply("r2.1", "ana", "next"))
-		time.Sleep(30 * time.Minute)
+		time.Sleep(5 * time.Minute)
 		if letters := deadLetters(t, b); len(letters) != 0 {
 			t.Errorf("before its time is over: dead letters %+v", letters)
 		}
-		time.Sleep(time.Hour)
-		if letters := deadLetters(t, b); len(letters) != 1 || !strings.Contains(letters[0].Reason, "not delivered within 1h0m0s") {
+		time.Sleep(10 * time.Minute)
+		if letters := deadLetters(t, b); len(letters) != 1 || !strings.Contains(letters[0].Reason, "not delivered within 10m0s") {
 			t.Errorf("dead letters %+v", letters)
 		}
 		if diff := cmp.Diff([]string{"next"}, platform.texts("ana")); diff != "" {
