@@ -18,7 +18,10 @@ import (
 	"github.com/rs/zerolog"
 )
 
-func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) {
+	bustest.CollectLess()
+	bustest.VerifyNoLeaks(m)
+}
 
 // A world is a bus with its streams.
 type world struct {

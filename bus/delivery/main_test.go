@@ -6,4 +6,7 @@ import (
 	"agenthost/bus/bustest"
 )
 
-func TestMain(m *testing.M) { bustest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) {
+	bustest.CollectLess()
+	bustest.VerifyNoLeaks(m)
+}
