@@ -82,7 +82,8 @@ func (a *assembly) newDesk(door string) *doors.Desk {
 }
 
 // awaitAnswers waits for what other hosts answer to those who asked at the doors of this one,
-// until work ends, or the connection is closed for good, as no answer comes by that.
+// until work ends, or no answer can come: the connection is closed for good, or no other host lives
+// any more, as where all stop at once.
 func (a *assembly) awaitAnswers(work context.Context) {
 	open := 0
 	for _, desk := range a.desks {
@@ -94,14 +95,20 @@ func (a *assembly) awaitAnswers(work context.Context) {
 	a.log.Info().Int("requests", open).Msg("stopping; the answers to requests at the doors come from other hosts, and are waited for until the grace is over")
 	ctx, end := context.WithCancel(work)
 	defer end()
-	defer background(ctx, func(ctx context.Context) error {
+	closed := func(ctx context.Context) error {
 		select {
 		case <-a.bus.Closed():
 			end()
 		case <-ctx.Done():
 		}
 		return nil
-	})()
+	}
+	alone := func(ctx context.Context) error {
+		a.fleet.Alone(ctx)
+		end()
+		return nil
+	}
+	defer background(ctx, closed, alone)()
 	for _, desk := range a.desks {
 		desk.Idle(ctx)
 	}

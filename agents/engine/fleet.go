@@ -146,6 +146,9 @@ func (f *Fleet) Up(ctx context.Context) error { return f.lanes.Up(ctx) }
 // Followed reports, once Run has ended, whether another host goes on with what comes.
 func (f *Fleet) Followed() bool { return f.lanes.Followed() }
 
+// Alone returns, after Run has ended, once no other host of the fleet lives, or ctx ends.
+func (f *Fleet) Alone(ctx context.Context) { f.lanes.Alone(ctx) }
+
 // Status reports what every agent is doing.
 func (f *Fleet) Status() []agents.Status {
 	runtimes := f.runtimes()

@@ -259,6 +259,10 @@ func (s *Set) stop() {
 // Followed reports, once Run has ended, whether there were other hosts for the lanes.
 func (s *Set) Followed() bool { return s.followed.Load() }
 
+// Alone returns once no other host of the fleet has said for a while that it lives, or ctx ends. It is
+// for the time after Run.
+func (s *Set) Alone(ctx context.Context) { s.spread.alone(ctx) }
+
 // leave hands all lanes over, where there are other hosts: nothing that comes waits for
 // the runs that are in progress here.
 func (s *Set) leave(ctx context.Context) {
