@@ -51,7 +51,7 @@ func TestListsAreBounded(t *testing.T) {
 	cfg.Resources, cfg.Prompts = true, true
 	w := openOne(t, cfg, mcp.Options{})
 	for _, tool := range []string{"s.list_resources", "s.list_prompts"} {
-		if res := w.run(tool, `{}`); len(res.Text) > 2<<20 || !strings.HasSuffix(res.Text, "[there are more]") {
+		if res := w.run(tool, `{}`); len(res.Text) > 2<<20 || !strings.HasSuffix(res.Text, "[more of them, not listed]") {
 			t.Errorf("%s: got %d bytes", tool, len(res.Text))
 		}
 	}

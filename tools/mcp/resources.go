@@ -161,7 +161,7 @@ func (c *catalog) add(parts ...string) bool {
 
 func (c *catalog) text(none string) string {
 	if c.full {
-		c.lines = append(c.lines, "[there are more]")
+		c.lines = append(c.lines, "[more of them, not listed]")
 	}
 	return orNone(c.lines, none)
 }
