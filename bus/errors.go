@@ -9,15 +9,15 @@ import (
 )
 
 // Transient reports whether a refused publish may succeed when it is tried
-// again: NATS is away, a stream has no leader or no room just now, or its
-// cluster is still busy with an earlier copy.
+// again: NATS is away, a stream has no leader or no room just now, it is sealed
+// and waits for another in its place, or its cluster is still busy with an earlier copy.
 func Transient(err error) bool {
 	if errors.Is(err, errNotYet) {
 		return true
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch api.ErrorCode {
-		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany, CodeNoPeers:
+		case errStreamFull, errNoStorage, errAccountFull, errNoLimits, errInProcess, errTooMany, errSealed, CodeNoPeers:
 			return true
 		case CodeNoCluster: // comes with the code of a server's own fault
 			return false
@@ -75,6 +75,7 @@ const (
 	errNoLeader          jetstream.ErrorCode = 10008
 	errNoStorage         jetstream.ErrorCode = 10047
 	errStreamFull        jetstream.ErrorCode = 10077
+	errSealed            jetstream.ErrorCode = 10109 // it is to be deleted and made again
 	errNoLimits          jetstream.ErrorCode = 10120 // the account has none for such streams
 	errInProcess         jetstream.ErrorCode = 10158 // a message of that Nats-Msg-Id
 	errTooMany           jetstream.ErrorCode = 10167 // messages at once

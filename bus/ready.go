@@ -78,32 +78,6 @@ func (b *Bus) Healthy(ctx context.Context) error {
 	return nil
 }
 
-// StreamsHealthy returns nil when each stream that a message passes on its way has a leader
-// that answers before ctx ends, and so each bucket without which lanes cannot move, nothing can
-// be asked and nothing fires.
-func (b *Bus) StreamsHealthy(ctx context.Context) error {
-	var askers []func() error
-	ask := func(kind, name, stream string) {
-		askers = append(askers, func() error {
-			_, err := b.JS.Stream(ctx, stream)
-			if errors.Is(err, jetstream.ErrStreamNotFound) {
-				return fmt.Errorf("%s %s is gone; a host that starts makes it again: %w", kind, name, err)
-			}
-			if err != nil {
-				return fmt.Errorf("ask for %s %s: %w", kind, name, err)
-			}
-			return nil
-		})
-	}
-	for _, name := range []string{InboundStream, RoutesStream, SchedulesStream, SessionsStream, OutboundStream} {
-		ask("stream", name, name)
-	}
-	for _, name := range []string{LanesBucket, WaitingBucket, SchedulesBucket} {
-		ask("bucket", name, "KV_"+name)
-	}
-	return AtOnce(askers)
-}
-
 func hopeless(err error) bool {
 	for _, final := range []error{ErrOldServer, ErrNoJetStream, ErrDenied, ErrSmallPayload, nats.ErrConnectionClosed} {
 		if errors.Is(err, final) {
@@ -138,7 +112,7 @@ func (b *Bus) attempt(ctx context.Context) error {
 
 func (b *Bus) connected() error {
 	if b.NC.IsConnected() {
-		return nil
+		return b.watch.inbox.lacking(b.NC)
 	}
 	if b.NC.IsClosed() {
 		return fmt.Errorf("use NATS at %s: %w", b.address(), nats.ErrConnectionClosed)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"agenthost/bus/streams"
 )
 
 // healthz answers that the process is alive.
@@ -49,13 +51,20 @@ func (h *Host) unready(ctx context.Context) string {
 			return fmt.Sprintf("%s since %s: %v", state, h.waiting.UTC().Format(time.RFC3339), err)
 		}
 		return state
+	case state == stateStarting:
+		if b := h.Bus(); b != nil {
+			if err := b.Healthy(ctx); err != nil {
+				return fmt.Sprintf("%s: %v", state, err)
+			}
+		}
+		return state
 	case state != "":
 		return state
 	}
 	for _, check := range []func() error{
 		h.descriptors.lacking,
 		func() error { return h.Bus().Healthy(ctx) },
-		func() error { return h.Bus().StreamsHealthy(ctx) },
+		func() error { return streams.Healthy(ctx, h.Bus().JS) },
 		h.stuck,
 	} {
 		if err := check(); err != nil {

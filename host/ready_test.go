@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"agenthost/bus"
+	"agenthost/bus/bustest"
 	"agenthost/bus/streams"
 	"agenthost/host"
 	"agenthost/internal/waittest"
@@ -55,6 +56,45 @@ func TestReadyzMissesAStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a sealed stream refuses is kept until there is another in its place.
+func TestReplyOutlivesASealedStream(t *testing.T) {
+	t.Parallel()
+	h, _ := start(t, demo(t))
+	js := h.Bus().JS
+	sub, err := h.Bus().NC.SubscribeSync("plugin.outbound.demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), bus.OutboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := stream.CachedInfo().Config
+	cfg.Sealed = true
+	if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if body := readyz(t, h); !strings.Contains(body["reason"], "AGENT_OUTBOUND is sealed") {
+		t.Errorf("got %v", body)
+	}
+	if _, err := js.Publish(t.Context(), "plugin.inbound.demo", []byte("hi")); err != nil {
+		t.Fatal(err)
+	}
+	next(t, sub) // it is refused as well
+	if err := js.DeleteStream(t.Context(), bus.OutboundStream); err != nil {
+		t.Fatal(err)
+	}
+	provision(t, h)
+	bustest.Eventually(t, "the reply is stored", func() bool {
+		stream, err := js.Stream(t.Context(), bus.OutboundStream)
+		if err != nil {
+			return false
+		}
+		_, err = stream.GetLastMsgForSubject(t.Context(), "plugin.outbound.demo")
+		return err == nil
+	})
 }
 
 // A message without an id is not taken for one of a stream before, where it has

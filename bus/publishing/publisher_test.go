@@ -374,6 +374,7 @@ func TestTransient(t *testing.T) {
 		"no leader":            {api(503, 10008), true, false},
 		"stream is full":       {api(400, 10077), true, false},
 		"no storage":           {api(500, 10047), true, false},
+		"stream is sealed":     {api(400, 10109), true, false},
 		"account is full":      {api(400, 10002), true, false},
 		"account has no limit": {api(400, 10120), true, false},
 		"earlier copy is busy": {api(409, 10158), true, false},

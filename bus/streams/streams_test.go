@@ -257,26 +257,59 @@ func TestLaneCount(t *testing.T) {
 	}
 }
 
-func TestStreamsHealthy(t *testing.T) {
+func TestHealthy(t *testing.T) {
 	t.Parallel()
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
-	if err := b.StreamsHealthy(t.Context()); err != nil {
+	if err := streams.Healthy(t.Context(), b.JS); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{bus.InboundStream, bus.RoutesStream, bus.SchedulesStream, bus.SessionsStream, bus.OutboundStream} {
 		if err := b.JS.DeleteStream(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		bustest.WantError(t, b.StreamsHealthy(t.Context()), "stream "+name+" is gone")
+		bustest.WantError(t, streams.Healthy(t.Context(), b.JS), "stream "+name+" is gone")
 		bustest.Provision(t, b.JS)
 	}
 	for _, name := range []string{bus.LanesBucket, bus.WaitingBucket, bus.SchedulesBucket} {
 		if err := b.JS.DeleteKeyValue(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		bustest.WantError(t, b.StreamsHealthy(t.Context()), "bucket "+name+" is gone")
+		bustest.WantError(t, streams.Healthy(t.Context(), b.JS), "bucket "+name+" is gone")
 		bustest.Provision(t, b.JS)
+	}
+}
+
+// A stream that is there, but does not keep what hosts write, is no better than none.
+func TestHealthyMissesWhatStreamsShouldTake(t *testing.T) {
+	t.Parallel()
+	for want, edit := range map[string]func(*jetstream.StreamConfig){
+		"stream AGENT_SESSIONS is sealed": func(c *jetstream.StreamConfig) { c.Sealed = true },
+		"keeps nothing":                   func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy },
+		"stream AGENT_SESSIONS does not take agent.session.>; a host that starts adds it": func(c *jetstream.StreamConfig) {
+			c.Subjects = []string{"agent.snapshot.>"}
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			b := bustest.Open(t)
+			bustest.Provision(t, b.JS)
+			cfg := bustest.StreamConfig(t, b.JS, bus.SessionsStream)
+			edit(&cfg)
+			if _, err := b.JS.UpdateStream(t.Context(), cfg); err != nil {
+				t.Fatal(err)
+			}
+			bustest.WantError(t, streams.Healthy(t.Context(), b.JS), want)
+			states, _, _, err := streams.Survey(t.Context(), b.JS, 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range states {
+				if s.Name == bus.SessionsStream {
+					bustest.WantError(t, s.Fault, want)
+				}
+			}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ type State struct {
 	Name     string
 	Missing  bool   // the next host makes it
 	Foreign  string // settings that another program chose, in words
-	Fault    error  // why no host can use it
+	Fault    error  // why hosts cannot use it as it is
 	Replicas int    // that are up to date, of those it has
 	Has      int
 	Bytes    uint64
@@ -50,7 +50,7 @@ func Survey(ctx context.Context, js jetstream.JetStream, replicas, lanes int) (s
 
 func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int) State {
 	s := State{
-		Name: want.Name, Fault: cmp.Or(checkLanes(info.Config, lanes), checkUsable(info.Config)), Bytes: info.State.Bytes,
+		Name: want.Name, Fault: cmp.Or(checkLanes(info.Config, lanes), fault(info.Config, want)), Bytes: info.State.Bytes,
 		Has: info.Config.Replicas, Replicas: info.Config.Replicas,
 	}
 	var words []string

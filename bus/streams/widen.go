@@ -18,7 +18,7 @@ func widen(have, want jetstream.StreamConfig) (jetstream.StreamConfig, bool) {
 		}
 	}
 	for _, s := range want.Subjects {
-		if !slices.ContainsFunc(have.Subjects, func(h string) bool { return bus.Matches(h, s) }) {
+		if !takes(have, s) {
 			have.Subjects, changed = bus.Minimal(append(slices.Clone(have.Subjects), s)), true
 		}
 	}
