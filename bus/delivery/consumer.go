@@ -111,7 +111,7 @@ func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
 		return l.widened(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make consumer: %w", err)
+		return nil, fmt.Errorf("make consumer: %w", bus.ExplainLimit(err))
 	}
 	return consumer, nil
 }

@@ -30,7 +30,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 		return ErrRestoring
 	}
 	if err := upgrading(js, replicas, log).Run(ctx); err != nil {
-		return bus.NotYet(explainReplicas(err, replicas))
+		return bus.NotYet(explain(err, replicas))
 	}
 	var makers []func() error
 	progress := log.Sample(&zerolog.BurstSampler{Burst: 1, Period: progressEvery})
@@ -47,7 +47,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, replicas, lanes int,
 		add(want.Bucket, func(ctx context.Context) error { return provisionBucket(ctx, js, want, log) })
 	}
 	add(bus.FilesBucket, func(ctx context.Context) error { return provisionFiles(ctx, js, replicas, log) })
-	return bus.NotYet(explainReplicas(bus.AtOnce(makers), replicas))
+	return bus.NotYet(explain(bus.AtOnce(makers), replicas))
 }
 
 // ErrRestoring is returned while a backup is restored, or its restore was killed.
@@ -66,8 +66,8 @@ func upgrading(js jetstream.JetStream, replicas int, log zerolog.Logger) *upgrad
 	}
 }
 
-// explainReplicas says what would help where replicas cannot be had.
-func explainReplicas(err error, replicas int) error {
+// explain says what would help where replicas, or streams at all, cannot be had.
+func explain(err error, replicas int) error {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	switch {
 	case ok && api.ErrorCode == bus.CodeNoCluster:
@@ -76,5 +76,5 @@ func explainReplicas(err error, replicas int) error {
 		return fmt.Errorf("nats.replicas %d, and the cluster of NATS has too few servers with room at the moment; start those that are away, or lower nats.replicas: %w",
 			replicas, err)
 	}
-	return bus.ExplainLeader(err)
+	return bus.ExplainLimit(bus.ExplainLeader(err))
 }

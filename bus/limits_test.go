@@ -1,0 +1,40 @@
+package bus_test
+
+import (
+	"fmt"
+	"testing"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+)
+
+// What a limit of the account keeps a fleet from is said with the cure.
+func TestLimitsAreExplained(t *testing.T) {
+	t.Parallel()
+	for limits, want := range map[string]string{
+		"max_streams: 5":                             "raise max_streams of the account",
+		"max_bytes_required: true, max_file: 100000": "take max_bytes_required from it",
+	} {
+		t.Run(limits, func(t *testing.T) {
+			t.Parallel()
+			url, _ := bustest.Server(t, func(o *server.Options) {
+				var with server.Options
+				if err := with.ProcessConfigString(fmt.Sprintf(
+					`accounts { A { jetstream: {%s}, users: [{user: ann, password: secret}] } }`, limits)); err != nil {
+					t.Error(err)
+					return
+				}
+				o.Accounts, o.Users = with.Accounts, with.Users
+			})
+			b := bustest.OpenConfig(t, bus.Config{URL: url, User: "ann", Password: "secret"})
+			if err := b.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			bustest.WantError(t, streams.Provision(t.Context(), b.JS, 1, 0, zerolog.Nop()), want)
+		})
+	}
+}
