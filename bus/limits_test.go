@@ -16,7 +16,7 @@ import (
 func TestLimitsAreExplained(t *testing.T) {
 	t.Parallel()
 	for limits, want := range map[string]string{
-		"max_streams: 5":                             "raise max_streams of the account",
+		"max_streams: 5": "raise max_streams of the account",
 		"max_bytes_required: true, max_file: 100000": "take max_bytes_required from it",
 	} {
 		t.Run(limits, func(t *testing.T) {

@@ -389,6 +389,9 @@ func TestDoctorOfNATS(t *testing.T) {
 	} {
 		wantLine(t, lines, want)
 	}
+	pauseLanes(t, h.Bus().JS)
+	_, lines = examine(t, doctor.Doctor{Config: cfg})
+	wantLine(t, lines, "fail nats AGENT_INBOUND lane-0… is paused for another … what comes for it waits → nats consumer resume AGENT_INBOUND lane-0")
 	if _, _, err := client.New(h.Bus().NC, h.Bus().JS, client.Options{}).AddToken(t.Context(), client.Token{Name: "wall", Role: "read"}); err != nil {
 		t.Fatal(err)
 	}
@@ -403,6 +406,19 @@ func TestDoctorOfNATS(t *testing.T) {
 	nats.Stop()
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Within: time.Second})
 	wantLine(t, lines, "fail nats server connect to NATS at")
+}
+
+func pauseLanes(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), bus.InboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range stream.ConsumerNames(t.Context()).Name() {
+		if _, err := stream.PauseConsumer(t.Context(), name, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestDoctorOfNATSWithoutJetStream(t *testing.T) {

@@ -241,6 +241,19 @@ func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) 
 	if known {
 		n.on("nats", "clock").clock(skew)
 	}
+	d.lanes(ctx, n, js)
+}
+
+// lanes names the consumers that are paused, which nothing else shows.
+func (d *Doctor) lanes(ctx context.Context, n *notes, js jetstream.JetStream) {
+	paused, err := streams.PausedLanes(ctx, js)
+	if err != nil {
+		return // no host has made the streams, or this user may not list consumers
+	}
+	for _, p := range paused {
+		n.on("nats", p.Stream+" "+p.Name).fail(fmt.Sprintf("nats consumer resume %s %s", p.Stream, p.Name),
+			"is paused for another %v: what comes for it waits", p.Left.Round(time.Second))
+	}
 }
 
 func (o note) stream(s streams.State) {
