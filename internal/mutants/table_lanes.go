@@ -48,7 +48,7 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "reset-among-deliveries", breaks: "of a consumer with replicas that is reset nothing is lost",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneStopsAskingBeforeAReset"}, ci: true,
+		file: "bus/delivery/receive.go", pkg: "./bus/delivery", tests: []string{"TestLaneStopsAskingBeforeAReset"}, ci: true,
 		old: `if l.resets(t) {`,
 		new: `if false {`,
 	},
@@ -114,13 +114,13 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "lost-deliveries-unnoticed", breaks: "deliveries that were lost come before newer ones",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesLostDeliveries"}, ci: true,
+		file: "bus/delivery/receive.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesLostDeliveries"}, ci: true,
 		old: `	return count != l.last+1`,
 		new: `	return false`,
 	},
 	{
 		name: "delivered-before-the-reset", breaks: "what was delivered before a reset comes again in order",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"},
+		file: "bus/delivery/receive.go", pkg: "./bus/delivery", tests: []string{"TestLaneTakeover"},
 		old: `	if l.resetting && count != 1 {
 		return // delivered before the reset; it comes again, in order
 	}
@@ -152,7 +152,7 @@ var laneMutants = []mutant{
 	},
 	{
 		name: "taken-before-the-reset", breaks: "nothing is taken out of order while a lane is about to reset its consumer",
-		file: "bus/delivery/lane.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesAResetOfWhichItDoesNotKnow"}, ci: true,
+		file: "bus/delivery/receive.go", pkg: "./bus/delivery", tests: []string{"TestLaneNoticesAResetOfWhichItDoesNotKnow"}, ci: true,
 		old: `			l.ending, l.last = true, outOfOrder
 `,
 		new: ``,

@@ -109,23 +109,28 @@ func (s *session) persons(ctx context.Context, from string) (names []string, err
 				names = append(names, t.name)
 			}
 		}
-		last, err := time.Parse(stampForm, p.lastStamp())
-		if len(p.targets) < s.pageLines() || err != nil {
+		last, timed := p.lastAt()
+		if len(p.targets) < s.pageLines() || !timed {
 			return names, nil
 		}
 		if more { // several may have written at once
 			last = last.Add(-time.Millisecond)
 		}
-		from = last.UTC().Format(stampForm)
+		next := last.UTC().Format(stampForm)
+		if !more && next <= from { // the server gives the same page again
+			return names, nil
+		}
+		from = next
 	}
 }
 
-// lastStamp is that of the last target.
-func (p *page) lastStamp() string {
+// lastAt is when the last target wrote, if the server says it.
+func (p *page) lastAt() (at time.Time, ok bool) {
 	if len(p.targets) == 0 {
-		return ""
+		return at, false
 	}
-	return p.targets[len(p.targets)-1].stamp
+	at, err := time.Parse(stampForm, p.targets[len(p.targets)-1].stamp)
+	return at, err == nil
 }
 
 // pages hands on the history of a target behind a mark.
