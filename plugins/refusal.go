@@ -10,7 +10,7 @@ import (
 // A refusal is that of a platform that lets the account read and does not let it write, such as
 // a mail server with a password of its own, or a token that was revoked while the connection
 // stands. One delivery at a time is tried then, every five minutes: platforms lock out who tries
-// a wrong password often. The zero refusal is none.
+// a wrong password often. The zero value: the account may write.
 type refusal struct {
 	mu      sync.Mutex
 	why     *LoginError // nil: the account is let in

@@ -25,9 +25,14 @@ func TestApproversAreNotified(t *testing.T) {
 			w := newWorld(t, boss(&n, approvers("staff/42", "staff/43", "ana/ana"), notifies))
 			w.say("ana", bus.Inbound{From: "ana", Text: "pay"})
 			call, to := "", []string{}
+			said := map[string]string{
+				"42":  "Ana wants to use pay with sum=5. Chat: ana/dm/ana. Reply approve or deny.",
+				"43":  "Ana wants to use pay with sum=5. Chat: ana/dm/ana. Reply approve or deny.",
+				"ana": "Ana wants to use pay with sum=5. Reply approve or deny.",
+			}
 			for range 3 {
 				out := w.hear()
-				if out.Kind != bus.KindApproval || out.Final || out.Text != "Ana wants to use pay with sum=5. Reply approve or deny." || call != "" && out.Call != call {
+				if out.Kind != bus.KindApproval || out.Final || out.Text != said[out.To] || call != "" && out.Call != call {
 					t.Errorf("heard %+v", out)
 				}
 				call, to = out.Call, append(to, out.To)
@@ -84,7 +89,8 @@ func TestAnswerFromElsewhereThatComesAgain(t *testing.T) {
 	}
 }
 
-// Two that are open in an approver's chat have numbers, whoever has asked.
+// Two that are open in an approver's chat have numbers, whoever has asked. The person whose chat
+// it is about, who may not answer, is not asked to.
 func TestNumbersInTheChatOfAnApprover(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
@@ -94,11 +100,10 @@ func TestNumbersInTheChatOfAnApprover(t *testing.T) {
 	w.hear()
 	w.settled()
 	w.say("ana", bus.Inbound{From: "bea", Text: "pay"})
-	for range 2 {
-		if out := w.hear(); out.Text != "Ana wants to use pay with sum=5. Reply approve 2 or deny 2." {
-			t.Errorf("heard %+v", out)
-		}
-	}
+	w.wantTold(
+		"42: Ana wants to use pay with sum=5. Chat: ana/dm/bea. Reply approve 2 or deny 2.",
+		"bea: Ana wants to use pay with sum=5. An approver has to allow this first.",
+	)
 	w.settled()
 	w.say("staff", bus.Inbound{From: "42", Text: "deny 2"})
 	w.wantTold("42: Thank you, noted.", "bea: It says: denied")

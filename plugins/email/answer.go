@@ -63,7 +63,7 @@ func words(name string) []string {
 }
 
 // cutQuote cuts a quote off that begins a text, with the line before it. Quotes with
-// answers in between are none.
+// answers in between are not cut off.
 func cutQuote(lines []string) (quote, rest []string) {
 	begin := slices.IndexFunc(lines, isQuote)
 	if begin < 0 || begin > 0 && !isAttribution(lines[:begin]) {

@@ -44,7 +44,7 @@ func partsOf(e *message.Entity) *textproto.MultipartReader {
 	return textproto.NewMultipartReader(body, boundary)
 }
 
-// isEnd reports whether err, of reading the next part, says that there is none: a mail may lack
+// isEnd reports whether err, of reading the next part, is about the end: a mail may lack
 // the line at its end.
 func isEnd(err error) bool {
 	return errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), ": "+io.EOF.Error()) // the library does not wrap it

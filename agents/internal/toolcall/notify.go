@@ -73,7 +73,7 @@ func (t *Caller) approvalFor(w agents.Waiting, who string) (*nats.Msg, error) {
 	out := bus.Outbound{
 		ID: w.ID + ":" + session.SID(w.Agent, session.Key(who)), Agent: w.Agent,
 		Session: string(session.DM(channel, instance, from)), Run: w.Run, Kind: bus.KindApproval, To: from,
-		Text: t.said(&run.Wait{For: run.ForApproval, Prompt: w.Prompt, Number: w.Number}),
+		Text: t.said(&run.Wait{For: run.ForApproval, Prompt: t.promptFor(w), Number: w.Number}),
 		Call: w.ID, Options: w.Options, SentAt: time.Now().UTC(),
 	}
 	if at := w.Origin; at != nil && at.Session == out.Session && at.Subject == bus.OutboundPrefix+account {
@@ -87,4 +87,12 @@ func (t *Caller) approvalFor(w agents.Waiting, who string) (*nats.Msg, error) {
 	msg.Header.Set(bus.SessionKeyHeader, out.Session)
 	t.Trace.Set(msg.Header)
 	return msg, nil
+}
+
+// promptFor is what an approver decides on: what an agent wants to do, and in whose chat.
+func (t *Caller) promptFor(w agents.Waiting) string {
+	if w.Origin == nil {
+		return w.Prompt
+	}
+	return w.Prompt + gap(w.Prompt) + t.Profile.Texts.Say("approval_chat", "who", w.Origin.Session)
 }

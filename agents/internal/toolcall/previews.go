@@ -3,13 +3,16 @@ package toolcall
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
 	"agenthost/agents"
 	"agenthost/agents/internal/ask"
 	"agenthost/agents/internal/profile"
+	"agenthost/bus"
 	"agenthost/run"
+	"agenthost/session"
 	"agenthost/tools"
 )
 
@@ -54,8 +57,20 @@ func (t *Caller) word(waits []*run.Wait, given int, more bool) {
 			w.Number = first + i
 		}
 		w.Newest = t.Newest()
-		w.Said = t.said(w)
+		if w.Said = t.said(w); w.For == run.ForApproval && t.isForApprovers() {
+			w.Said = w.Prompt + gap(w.Prompt) + t.Profile.Texts.Say("approval_by_approver")
+		}
 	}
+}
+
+// isForApprovers reports whether an approval is asked of a person who may not answer it: only
+// approvers may, and they are not one of them.
+func (t *Caller) isForApprovers() bool {
+	at, approvers := t.Person(), t.Agent.Now().Config.Approvers
+	if at == nil || len(approvers) == 0 || session.Key(at.Session).IsGroup() {
+		return false
+	}
+	return !slices.Contains(approvers, strings.TrimPrefix(at.Subject, bus.OutboundPrefix)+"/"+at.To)
 }
 
 // numberedFrom is the number of the first of n questions: behind those that are open in the
