@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,8 @@ func (a *assembly) serveAgents(ctx, work context.Context) error {
 func (h *Host) becomeReady(agents int) {
 	h.setState("")
 	close(h.ready)
-	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", h.URL()).Str("http", h.httpAddress()).Msg("ready")
+	nats := cmp.Or(h.URL(), h.Bus().NC.ConnectedUrlRedacted())
+	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", nats).Str("http", h.httpAddress()).Msg("ready")
 	h.sayPages()
 }
 

@@ -17,7 +17,9 @@ func TestHostOfATakenNameLeavesTheLanes(t *testing.T) {
 	url, _ := bustest.Server(t)
 	js := bustest.OpenConfig(t, bus.Config{URL: url}).JS
 	first := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
-	first.until(t, "ready")
+	if _, line := first.until(t, "ready"); line["nats"] != url {
+		t.Errorf("it is ready at %v, want %s", line["nats"], url)
+	}
 	bustest.Publish(t, js, "plugin.inbound.web", "hello")
 	first.until(t, "this host serves the lane")
 	second := startHostIn(t, configured(t, quietConfig), nil, "-s", url, "--name", "kiwi")
