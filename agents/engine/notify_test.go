@@ -146,5 +146,8 @@ func TestNothingWaitsInADeletedSession(t *testing.T) {
 	w.say("staff", bus.Inbound{From: "42", Text: "yes"})
 	w.expect("reply", "You said: yes")
 	w.say("ana", bus.Inbound{From: "bea", Text: "pay"})
-	w.expect("approval", "Ana wants to use pay with sum=5. Reply approve or deny.")
+	w.wantTold(
+		"42: Ana wants to use pay with sum=5. Chat: ana/dm/bea. Reply approve or deny.",
+		"bea: Ana wants to use pay with sum=5. An approver has to allow this first.",
+	)
 }
