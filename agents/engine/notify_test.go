@@ -89,8 +89,8 @@ func TestAnswerFromElsewhereThatComesAgain(t *testing.T) {
 	}
 }
 
-// Two that are open in an approver's chat have numbers, whoever has asked. The person whose chat
-// it is about, who may not answer, is not asked to.
+// Two approvals that are open in an approver's chat have numbers, also when they are of different
+// persons. A person who may not answer is not asked to.
 func TestNumbersInTheChatOfAnApprover(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64

@@ -71,7 +71,7 @@ func TestSubjectThatIsNotSigned(t *testing.T) {
 		{"", []string{"From"}, pass},
 		{"", []string{"From", "subject"}, pass},
 		{"Subject: approve\r\n", []string{"From"}, fail},
-		{"Subject: approve\r\n", []string{"From", "subject"}, fail}, // it was signed that there is none
+		{"Subject: approve\r\n", []string{"From", "subject"}, fail}, // the signature covers its absence
 	} {
 		var signed bytes.Buffer
 		mail := "From: ana@people.test\r\nMessage-Id: <m1@people.test>\r\n\r\n\r\n"
