@@ -217,8 +217,9 @@ func TestNamesThatHang(t *testing.T) {
 func TestRefreshForEver(t *testing.T) {
 	t.Parallel()
 	w := newWork(t)
-	w.RefreshAll("too_many_websockets")
 	w.start(t, settings.Account{})
+	w.RefreshAll("too_many_websockets")
+	w.Refresh("too_many_websockets")
 	waittest.Until(t, "the account pauses", func() bool {
 		s := w.host.Courier.Status()
 		return s.State == plugins.StateRetrying && strings.Contains(s.LastError, "too_many_websockets")
