@@ -32,7 +32,7 @@ type Channel struct {
 	rooms   map[string]*room
 	typing  map[string]bool   // rooms that show the account as typing
 	senders map[string]string // by event ID, of events that are answered
-	tries   map[string]int    // how often the file of an event has failed
+	tries   map[string]int    // how often a file, an invitation or a history has failed
 }
 
 var _ plugins.Channel = (*Channel)(nil)

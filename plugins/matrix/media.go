@@ -48,14 +48,21 @@ func (c *Channel) hopeless(what string) bool {
 	return c.tries[what] >= attempts
 }
 
-// failed counts one more failure of something.
-func (c *Channel) failed(what string) {
+// failed counts one more failure of something, and returns how many it has had.
+func (c *Channel) failed(what string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.tries[what]; !known && len(c.tries) >= mostTries {
 		clear(c.tries)
 	}
 	c.tries[what]++
+	return c.tries[what]
+}
+
+func (c *Channel) succeeded(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tries, what)
 }
 
 // download reads a file that came with a message. Of one that is too large, that the

@@ -28,8 +28,6 @@ type position struct {
 const (
 	syncWait  = 30 * time.Second
 	syncLimit = 50 // events of a room in a sync
-	// gapLimit is how many events of a room are read that a sync has left out.
-	gapLimit = 2000
 )
 
 // A reader reads the account's rooms while Run runs.
@@ -180,7 +178,7 @@ func (r *reader) handleRoom(ctx context.Context, id string, joined joinedRoom) e
 		return nil // what was written before the account was first used
 	}
 	if joined.Timeline.Limited {
-		missing, err := r.missing(ctx, id, joined.Timeline.Before, events)
+		missing, err := r.between(ctx, id, joined.Timeline.Before, events)
 		if err != nil {
 			return err
 		}
@@ -192,38 +190,6 @@ func (r *reader) handleRoom(ctx context.Context, id string, joined joinedRoom) e
 		}
 	}
 	return nil
-}
-
-// missing reads the events between the last sync and the timeline of this one, the
-// oldest first.
-func (r *reader) missing(ctx context.Context, id, from string, timeline []event) ([]event, error) {
-	if r.invitedIn(timeline) >= 0 {
-		return nil, nil // the rest is from before the account knew of the room
-	}
-	var found []event
-	for from != "" && len(found) < gapLimit {
-		var page struct {
-			Chunk []event `json:"chunk"`
-			End   string  `json:"end"`
-		}
-		query := url.Values{"dir": {"b"}, "from": {from}, "to": {r.since}, "limit": {"100"}}
-		if err := r.client.call(ctx, http.MethodGet, path("rooms", id, "messages"), query, nil, &page); err != nil {
-			if code(err) == "M_FORBIDDEN" {
-				break // the account has left meanwhile
-			}
-			return nil, fmt.Errorf("read what was written in room %s: %w", id, err)
-		}
-		if len(page.Chunk) == 0 {
-			break
-		}
-		found = append(found, page.Chunk...)
-		if r.invitedIn(page.Chunk) >= 0 {
-			break
-		}
-		from = page.End
-	}
-	slices.Reverse(found)
-	return found, nil
 }
 
 // invitedIn is the index of the last event that invited the account; -1: none.
