@@ -75,7 +75,7 @@ func (a ChannelAccount) Name() string { return strings.TrimSuffix(a.Channel+"."+
 func (c *Client) Channels(ctx context.Context) ([]ChannelAccount, error) {
 	reports, err := gather(ctx, c.nc, ChannelsSubject, quietMost, ReadChannels, func(ChannelReport) bool { return false })
 	if err == nil && len(reports) == 0 {
-		err = ErrNoHost
+		err = cmp.Or(questionRefused(c.nc, ChannelsSubject), ErrNoHost)
 	}
 	return joinAccounts(reports), err
 }

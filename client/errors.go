@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"strconv"
 	"strings"
 
 	"agenthost/bus"
@@ -56,6 +57,15 @@ func (c *Client) Explain(err error) error {
 		return nil
 	}
 	return hintJetStream(c.hintRefused(c.hintLost(err)))
+}
+
+// questionRefused is what NATS has said to a question that no host has answered, if it has
+// refused it: silence would say that hosts have nothing.
+func questionRefused(nc *nats.Conn, subject string) error {
+	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), strconv.Quote(subject)) {
+		return fmt.Errorf("ask hosts: %w: this user of NATS needs the permission", err)
+	}
+	return nil
 }
 
 // hintLost adds to an error without an answer that the connection has broken.

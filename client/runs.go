@@ -56,6 +56,9 @@ const phaseWaiting = "waiting"
 // person or another agent.
 func (c *Client) Runs(ctx context.Context) (RunList, error) {
 	reports, err := gather(ctx, c.nc, RunsSubject, quietLeast, ReadRuns, func(RunReport) bool { return false })
+	if err == nil && len(reports) == 0 {
+		err = questionRefused(c.nc, RunsSubject)
+	}
 	if err != nil {
 		return RunList{}, err
 	}

@@ -133,7 +133,7 @@ func auditorRole() Role {
 	}
 	return Role{
 		InboxPrefix: "_INBOX_auditor",
-		Publish:     append(publish, "agenthost.status", "$SRV.PING.>", "$SRV.INFO.>", "$SRV.STATS.>", "$SRV.PING", "$SRV.INFO", "$SRV.STATS"),
+		Publish:     append(publish, "agenthost.status", "agenthost.runs", "agenthost.channels", "$SRV.PING.>", "$SRV.INFO.>", "$SRV.STATS.>", "$SRV.PING", "$SRV.INFO", "$SRV.STATS"),
 		Subscribe:   []string{bus.EventsPrefix + ">", bus.StreamPrefix + "*.*"},
 	}
 }

@@ -17,6 +17,8 @@ func TestCommandsOfUsersWhoMayNot(t *testing.T) {
 	url, _ := bustest.Server(t, func(o *server.Options) {
 		o.Users = []*server.User{{Username: "guest", Password: "secret", Permissions: &server.Permissions{
 			Publish: &server.SubjectPermission{Allow: []string{"$JS.API.INFO"}},
+		}}, {Username: "clerk", Password: "secret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"agenthost.runs"}},
 		}}}
 	})
 	for args, subject := range map[string]string{
@@ -25,10 +27,11 @@ func TestCommandsOfUsersWhoMayNot(t *testing.T) {
 		"dead ls":     "$JS.API.",
 
 		"erase --peer web/ana --force": "$JS.API.",
+		"runs ls --user clerk":         "agenthost.runs", // not: no runs
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			words := append(strings.Fields(args), "-s", url, "--user", "guest", "--password", "secret")
+			words := append([]string{"-s", url, "--user", "guest", "--password", "secret"}, strings.Fields(args)...)
 			_, errs := call(t, cli.CodeFailed, "", words...)
 			for _, want := range []string{"ermissions", subject, "this user of NATS needs the permission"} {
 				if !strings.Contains(errs, want) {

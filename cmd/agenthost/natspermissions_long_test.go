@@ -454,6 +454,7 @@ func (s *shared) auditor(t *testing.T) {
 	for _, command := range []string{
 		"agents", "fleet", "pause", "models ls", "pairings ls", "sessions ls bank", "sessions show bank telegram.sales/dm/anonymous", "sessions search hello",
 		"dead ls", fmt.Sprint("dead show ", dead.Sequence), "approvals ls", "approvals allowed", "memory ls", "schedules ls", "scrub",
+		"channels", "runs ls",
 	} {
 		out, errs := call(t, cli.CodeDone, "", append(strings.Fields(command), "-c", file)...)
 		if strings.Contains(errs, "ermission") {

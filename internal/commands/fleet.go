@@ -11,6 +11,7 @@ import (
 	"agenthost/client"
 	"agenthost/internal/cli"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 )
 
@@ -82,7 +83,10 @@ func (a *app) listHosts(ctx context.Context) error {
 		return err
 	}
 	accounts, err := c.Channels(ctx)
-	if err != nil && !errors.Is(err, client.ErrNoHost) {
+	switch {
+	case errors.Is(err, nats.ErrPermissionViolation):
+		a.Warn("the accounts of channels are not shown: %v", err)
+	case err != nil && !errors.Is(err, client.ErrNoHost):
 		return err
 	}
 	list := fleetHosts(hosts, pauses, accounts)
