@@ -24,6 +24,9 @@ type Following struct {
 	// Began is called whenever the stream is being read, at first and again: messages come
 	// from behind this sequence on, and so many are there already.
 	Began func(after, pending uint64)
+	// MadeAgain is called when the stream is another one than before, whose sequences begin
+	// anew, before the first message of that.
+	MadeAgain func()
 	// Take gets each message once, in the order of the stream. An error ends the following.
 	Take func(jetstream.Msg, *jetstream.MsgMetadata) error
 
@@ -122,6 +125,9 @@ func (f *Following) begins(created time.Time) (again bool) {
 	again = !f.created.IsZero() && !created.Equal(f.created)
 	if f.created = created; again {
 		f.After, f.Since = 0, time.Time{}
+		if f.MadeAgain != nil {
+			f.MadeAgain()
+		}
 	}
 	return again
 }

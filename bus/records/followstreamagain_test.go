@@ -32,10 +32,13 @@ func TestFollowAStreamThatIsMadeAgain(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- records.FollowStream(ctx, b.JS, records.Following{Stream: "S", Log: zerolog.Nop(), Take: func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
-				heard <- string(m.Data())
-				return nil
-			}})
+			done <- records.FollowStream(ctx, b.JS, records.Following{
+				Stream: "S", Log: zerolog.Nop(), MadeAgain: func() { heard <- "made again" },
+				Take: func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
+					heard <- string(m.Data())
+					return nil
+				},
+			})
 		}()
 		hear := func(want ...string) {
 			t.Helper()
@@ -56,7 +59,7 @@ func TestFollowAStreamThatIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill("new 1", "new 2")
-		hear("new 1", "new 2")
+		hear("made again", "new 1", "new 2")
 		if _, err := b.JS.Publish(t.Context(), "s", []byte("later")); err != nil {
 			t.Fatal(err)
 		}

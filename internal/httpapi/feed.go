@@ -103,6 +103,7 @@ func (f *Feed) follow(ctx context.Context, stream, filter string, caughtUp func(
 	defer caughtUp()                                                       // clients that wait give up by themselves
 	_ = records.FollowStream(ctx, f.client.JetStream(), records.Following{ // it ends with ctx
 		Stream: stream, Subjects: []string{filter}, New: true, Patient: true, Log: f.log,
+		MadeAgain: func() { f.startOver(stream) },
 		Began: func(after, _ uint64) {
 			f.reach(placeIn(stream, after))
 			caughtUp()
@@ -135,6 +136,23 @@ func (f *Feed) reach(at place) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = f.at.past(at)
+}
+
+// startOver cuts off all clients when a stream was made again: the places that they have
+// come to are of the one before, and nothing new would be behind them. They come again,
+// and are told to read the lists.
+func (f *Feed) startOver(stream string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if stream == bus.SessionsStream {
+		f.at.sessions = 0
+	} else {
+		f.at.events = 0
+	}
+	for l := range f.listeners {
+		delete(f.listeners, l)
+		close(l.lost)
+	}
 }
 
 // take hands on what a message says. Without clients it is not read.

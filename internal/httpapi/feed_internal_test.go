@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+
+	"agenthost/bus"
 )
 
 // A client that does not read is cut off, and delays no other.
@@ -82,5 +84,27 @@ func TestPlacesOfEvents(t *testing.T) {
 	}
 	if !e.at.has(place{sessions: 4}) || e.at.has(place{sessions: 5}) || e.at.has(place{}) {
 		t.Errorf("at %+v", e.at)
+	}
+}
+
+// A stream that is made again counts from 1 again: clients come again, and are not kept at a
+// place of the stream before.
+func TestPlacesOfAStreamThatIsMadeAgain(t *testing.T) {
+	f := &Feed{listeners: map[*listener]bool{}, begun: make(chan struct{}), ready: make(chan struct{})}
+	close(f.ready)
+	before, _, err := f.join(t.Context(), "grafana")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.tell(news{at: place{sessions: 40}})
+	f.tell(news{at: place{events: 70}})
+	f.startOver(bus.EventsStream)
+	select {
+	case <-before.lost:
+	default:
+		t.Error("the client is still there")
+	}
+	if _, at, err := f.join(t.Context(), "grafana"); err != nil || at != (place{sessions: 40}) {
+		t.Errorf("got %+v, %v", at, err)
 	}
 }

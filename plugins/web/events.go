@@ -131,12 +131,12 @@ func (w *Web) sendAll(r *http.Request, at place, sub *stream, now uint64, e *eve
 // sendMissed sends the replies to a person from a place on. It returns the last
 // place that it has looked at.
 func (w *Web) sendMissed(ctx context.Context, person string, from, now uint64, e *eventWriter) (uint64, error) {
-	if from >= now {
+	if from == now || from > now && w.stored(ctx, from) {
 		return from, nil
 	}
-	if now-from > mostMissed {
+	if from > now || now-from > mostMissed {
 		e.event("reset", now, struct{}{})
-		return now, nil
+		return now, e.err
 	}
 	for rec, err := range w.reader.Tail(ctx, bus.OutboundStream, outward, from+1) {
 		if err != nil {
@@ -148,6 +148,13 @@ func (w *Web) sendMissed(ctx context.Context, person string, from, now uint64, e
 		}
 	}
 	return from, e.err
+}
+
+// stored reports whether AGENT_OUTBOUND has come to a place. The hub may be behind what a page
+// has from another host; a place behind the end is of a stream that is gone, or made up.
+func (w *Web) stored(ctx context.Context, place uint64) bool {
+	s, err := w.parts.Client.JetStream().Stream(ctx, bus.OutboundStream)
+	return err != nil || place <= s.CachedInfo().State.LastSeq
 }
 
 // wholeOf is what is to run when the approval of that id is given; the log has it

@@ -93,6 +93,11 @@ func (h *hub) follow(ctx context.Context, name string, since time.Time, caughtUp
 	_ = records.FollowStream(ctx, h.js, records.Following{ // it ends with ctx
 		Stream: name, Subjects: []string{map[string]string{bus.InboundStream: inward, bus.OutboundStream: outward}[name]}, Since: since,
 		Patient: true, Log: h.log,
+		MadeAgain: func() {
+			if name == bus.OutboundStream {
+				h.startOver()
+			}
+		},
 		Began: func(_, pending uint64) {
 			if pending > 0 {
 				return
@@ -121,6 +126,15 @@ func (h *hub) skip(ctx context.Context) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = max(h.last, s.CachedInfo().State.LastSeq)
+}
+
+// startOver ends the streams of all pages when the stream of replies was made again: the
+// places that they have come to are of the one before, and nothing new would be behind them.
+func (h *hub) startOver() {
+	h.mu.Lock()
+	h.last = 0
+	h.mu.Unlock()
+	h.cut()
 }
 
 // inbound takes what a person has written.

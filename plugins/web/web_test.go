@@ -89,6 +89,21 @@ func TestNothingIsMissedOverABreak(t *testing.T) {
 	}
 }
 
+// A place behind the last reply, of a stream that is gone or made up, has the page read the
+// conversation again, and keeps nothing from it.
+func TestPlaceBehindTheLastReply(t *testing.T) {
+	t.Parallel()
+	base, _ := serve(t)
+	v := visit(t, base)
+	v.say("message-1", "one")
+	v.answered("main", 1)
+	next, _ := v.events(place("main", 0), http.Header{"Last-Event-Id": {"999999"}})
+	next("reset")
+	v.say("message-2", "two")
+	for it := next("line").item(); it.Mine || it.Text != "two"; it = next("line").item() {
+	}
+}
+
 // The first answer of a new host may come between the history, which was empty, and the
 // events.
 func TestFirstAnswerIsNotMissed(t *testing.T) {
