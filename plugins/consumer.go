@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"agenthost/bus"
 
@@ -31,10 +32,11 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 		return nil, fmt.Errorf("stream %s: %w", bus.OutboundStream, err)
 	}
 	c.maxAge = stream.CachedInfo().Config.MaxAge
+	c.startOver(stream.CachedInfo().Created)
 	want := c.consumerConfig()
 	consumer, err := c.parts.JS.Consumer(ctx, bus.OutboundStream, want.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		if err := c.goOn(ctx, &want); err != nil {
+		if err := c.goOn(ctx, stream.CachedInfo().State.LastSeq, &want); err != nil {
 			return nil, err
 		}
 		consumer, err = c.parts.JS.CreateConsumer(ctx, bus.OutboundStream, want)
@@ -45,7 +47,7 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 	if err != nil {
 		return nil, fmt.Errorf("consumer %s: %w", want.Durable, err)
 	}
-	c.position = consumer.CachedInfo().AckFloor.Stream
+	c.position, c.all = consumer.CachedInfo().AckFloor.Stream, false
 	have := consumer.CachedInfo().Config
 	if isAccounts(have) && have.PinnedTTL == want.PinnedTTL && have.AckWait == want.AckWait &&
 		slices.Equal(slices.Sorted(slices.Values(have.FilterSubjects)), want.FilterSubjects) {
@@ -59,10 +61,21 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 	return consumer, nil
 }
 
+// startOver forgets how far the account had come when the stream is another one than before:
+// its sequences begin anew.
+func (c *Courier) startOver(created time.Time) {
+	if !c.created.IsZero() && !created.Equal(c.created) {
+		c.position, c.all = 0, true
+		c.settled.clear()
+	}
+	c.created = created
+}
+
 // goOn has a consumer that is made again begin where the one before it has ended: this
 // host has seen how far that had come, or it was removed with a note of it. The first
-// consumer of an account begins with what is new.
-func (c *Courier) goOn(ctx context.Context, want *jetstream.ConsumerConfig) error {
+// consumer of an account begins with what is new. In a stream that was made again all is new
+// to it: a place behind its end is of the one before.
+func (c *Courier) goOn(ctx context.Context, last uint64, want *jetstream.ConsumerConfig) error {
 	done := c.position
 	if done == 0 {
 		held, err := c.notes.holder(ctx)
@@ -71,7 +84,10 @@ func (c *Courier) goOn(ctx context.Context, want *jetstream.ConsumerConfig) erro
 		}
 		done = held.Done
 	}
-	if done > 0 {
+	switch {
+	case c.all || done > last:
+		want.DeliverPolicy = jetstream.DeliverAllPolicy
+	case done > 0:
 		want.DeliverPolicy, want.OptStartSeq = jetstream.DeliverByStartSequencePolicy, done+1
 	}
 	return nil

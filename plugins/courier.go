@@ -87,6 +87,8 @@ type Courier struct {
 	// position is up to where the account's consumer was acknowledged when this host has
 	// looked last. Only the goroutine of Run uses it.
 	position uint64
+	created  time.Time // when the stream was made in which that is
+	all      bool      // a consumer is to begin with the first reply of the stream
 	// maxAge is for how long NATS keeps replies, 0 is for ever. It changes between terms.
 	maxAge time.Duration
 }

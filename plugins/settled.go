@@ -32,6 +32,14 @@ func (s *settled) add(seq uint64) {
 	s.next = (s.next + 1) % mostSettled
 }
 
+// clear forgets all.
+func (s *settled) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.seqs)
+	s.order, s.next = nil, 0
+}
+
 func (s *settled) has(seq uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -93,6 +93,32 @@ func TestRepliesWhileTheConsumerIsGone(t *testing.T) {
 	}
 }
 
+// A stream that was deleted and made again counts from 1 again: what is in it is delivered
+// from the first on, and not behind where the one before had come to.
+func TestRepliesOfAStreamThatIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	b := connect(t, "")
+	platform := newMemory(chatLimits())
+	startHost(t, b, "host-1", platform, settings.Account{}).connected()
+	send(t, b, numbered("ana", 0, 5)...)
+	settled(t, b)
+	stream, err := b.JS.Stream(t.Context(), bus.OutboundStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.JS.DeleteStream(t.Context(), bus.OutboundStream); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JS.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
+		t.Fatal(err)
+	}
+	send(t, b, numbered("ana", 5, 2)...)
+	bustest.Eventually(t, "all are delivered", func() bool { return len(platform.texts("ana")) >= 7 })
+	if diff := cmp.Diff(wantTexts("ana", 7), platform.texts("ana")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // The timing of this version counts for a consumer that another one has made.
 func TestConsumerOfAnotherVersion(t *testing.T) {
 	t.Parallel()
