@@ -447,7 +447,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"no resource":        {"session/prompt", one(map[string]any{"type": "resource"}), -32602, "resource is missing"},
 		"no base64":          {"session/prompt", one(map[string]any{"type": "image", "data": "?"}), -32602, "not base64"},
 		"params of a text":   {"initialize", "hi", -32602, "params: it is a string"},
-		"too long":           {"session/prompt", prompt(s, strings.Repeat("x", 2<<20)), -32603, "more than NATS takes"},
+		"too long":           {"session/prompt", prompt(s, strings.Repeat("x", 2<<20)), -32602, "more than NATS takes"},
 		"a cancel by a call": {"session/cancel", map[string]any{"sessionId": s}, -32600, "is a notification"},
 	} {
 		m := e.await(e.send(tt.method, tt.params))

@@ -178,6 +178,9 @@ func (c *conn) reply(id json.RawMessage, result any, err error) {
 		return
 	}
 	e := rpcError{Code: codeInternal}
+	if errors.Is(err, bus.ErrMalformed) { // a prompt that cannot be a message
+		e.Code = codeParams
+	}
 	if inner := (*rpcError)(nil); errors.As(err, &inner) {
 		e = *inner
 	}
