@@ -91,9 +91,16 @@ var courierMutants = []mutant{
 	{
 		name: "consumer-forgets-its-place", breaks: "what is said while a consumer is gone is delivered",
 		file: "plugins/consumer.go", pkg: "./plugins", tests: []string{"TestRepliesWhileTheConsumerIsGone"},
-		old: `	if done > 0 {
+		old: `	case done > 0:
 `,
-		new: `	if done > 1<<60 {
+		new: `	case done > 1<<60:
 `,
+	},
+	{
+		name: "account-keeps-places-of-another-stream", breaks: "replies of a stream that was made again are delivered",
+		file: "plugins/consumer.go", pkg: "./plugins", tests: []string{"TestRepliesOfAStreamThatIsMadeAgain"},
+		old: `		c.settled.clear()
+`,
+		new: ``,
 	},
 }
