@@ -292,6 +292,89 @@ func TestChangesOfOthers(t *testing.T) {
 	w.expect("reply", "mine")
 }
 
+// What another has said is not theirs to change, also while only the log has it; and nothing is at
+// work on it.
+func TestChangesOfOthersInTheLog(t *testing.T) {
+	inCrashWorld(t, func(w *crashWorld) {
+		say := func(in bus.Inbound) { in.Group, in.Chat = true, "team"; w.alter(in) }
+		w.model.hold("m00")
+		say(bus.Inbound{ID: "m00", Text: "m00"})
+		w.pass()
+		waiting := messages(1, mailbox+1)
+		for _, id := range waiting {
+			say(bus.Inbound{ID: id, Text: id})
+		}
+		w.pass()
+		say(bus.Inbound{ID: "w1", From: "cyd", Withdraws: waiting[mailbox]})
+		if got, want := w.said(), []string{"w1=No"}; !slices.Equal(got, want) {
+			t.Errorf("said %q, want %q", got, want)
+		}
+		w.model.release("m00")
+		w.pass()
+	})
+}
+
+// A change behind a question that finds nothing to change is answered at once, not when the question
+// is: there may be no answer for a day.
+func TestChangesOfWhatIsWithdrawnBehindAQuestion(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay", "m01", "m02")
+		w.pass()
+		w.alter(bus.Inbound{ID: "w1", Withdraws: "m01"})
+		w.pass()
+		w.alter(bus.Inbound{ID: "e2", Edits: "m01", Text: "too late"})
+		w.alter(bus.Inbound{ID: "w2", Withdraws: "m01"})
+		if got, want := w.said(), []string{"e2=No", "w2=No"}; !slices.Equal(got, want) {
+			t.Errorf("said %q, want %q", got, want)
+		}
+		w.tell("yes")
+		w.wantSaid("e2=No", "w2=No", "pay=pay", "m02=m02")
+	}, has(counter(&paid)))
+}
+
+// Behind a question, too, a queue that is full has room for changes of what waits in it.
+func TestChangesBehindAQuestionThatNeedRoom(t *testing.T) {
+	var paid atomic.Int64
+	inCrashWorld(t, func(w *crashWorld) {
+		w.model.call = "pay"
+		w.tell("pay")
+		w.pass()
+		w.tell("m01", "m02", "m03")
+		w.pass()
+		w.alter(bus.Inbound{ID: "w1", Withdraws: "m01"})
+		w.alter(bus.Inbound{ID: "e1", Edits: "m02", Text: "other"})
+		w.pass()
+		w.tell("yes")
+		w.wantSaid("m03=Too", "pay=pay", "m02=other")
+	}, has(counter(&paid)), func(a *actor) { a.cfg.Session.QueueMax = 2 })
+}
+
+// A message that an edit makes an order is not collected with others, which would have the answer of
+// the order.
+func TestEditsThatMakeOrdersAreNotCollected(t *testing.T) {
+	for _, first := range []string{"m01", "m02"} {
+		inCrashWorld(t, func(w *crashWorld) {
+			w.model.hold("m00")
+			w.tell("m00")
+			w.pass()
+			w.tell("m01", "m02", "m03")
+			w.alter(bus.Inbound{ID: "e1", Edits: first, Text: "/help"})
+			w.alter(bus.Inbound{ID: "e2", Edits: first, Text: "/new"})
+			w.pass()
+			w.model.release("m00")
+			if want := map[string][]string{
+				"m01": {"m00=m00", "m01=Done.", "m03=m02"},
+				"m02": {"m00=m00", "m01=m01", "m02=Done.", "m03=m03"},
+			}[first]; !slices.Equal(w.said(), want) {
+				t.Errorf("said %q, want %q", w.said(), want)
+			}
+			w.settled()
+		}, func(a *actor) { a.cfg.Channels[0].Queue = "collect" })
+	}
+}
+
 // What is collected is changed before it becomes one input.
 func TestCollectedMessagesAreChanged(t *testing.T) {
 	inCrashWorld(t, func(w *crashWorld) {

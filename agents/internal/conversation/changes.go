@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"agenthost/agents/internal/message"
+	"agenthost/bus"
 	"agenthost/run"
 	"agenthost/session"
 )
@@ -30,6 +31,11 @@ func (c *Conversation) waits(it *message.Item) bool {
 // missed is the error of a message that changes none that waits.
 func (c *Conversation) missed(it *message.Item) *run.Error {
 	target := it.Changed()
+	if slices.ContainsFunc(c.Queue, func(other *message.Item) bool {
+		return other != it && other.Input.ID == target && c.waits(other) && !c.inRun(target)
+	}) { // it is of another sender, or as good as withdrawn
+		return c.reader().Mistake(it, "change_unknown")
+	}
 	if _, seen := c.journal.Seen(target); seen || c.current != nil && c.current.Takes(target) {
 		return c.reader().Mistake(it, "change_too_late")
 	}
@@ -78,6 +84,21 @@ func (c *Conversation) edited(items []*message.Item) []*message.Item {
 		edit.Refusal = c.reader().Mistake(edit, "change_too_late") // the run takes it as it was
 		c.refusals = append(c.refusals, edit)
 	})
+}
+
+// saidNow is the envelope of a message as its edits leave it. Called with the lock held.
+func (c *Conversation) saidNow(it *message.Item) *bus.Inbound {
+	in := it.Origin.Inbound
+	if in == nil || !c.HasChanges() { // as mostly
+		return in
+	}
+	now := *in
+	for _, edit := range c.ChangedIn(it) {
+		if by := edit.Origin.Inbound; by.Edits != "" && edit.Place != message.Repeated {
+			now.Text, now.Media = by.Text, by.Media
+		}
+	}
+	return &now
 }
 
 // refuseMissed takes a message off the queue that changes none that waits. Called with

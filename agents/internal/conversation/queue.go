@@ -167,6 +167,15 @@ func (c *Conversation) roomFor(it *message.Item) int {
 	return c.room() + sparePlaces
 }
 
+// roomBehind is roomFor behind a run that waits for an answer, of what was no answer to it.
+func (c *Conversation) roomBehind(it *message.Item) int {
+	room := c.Agent.Now().QueueMax()
+	if in := it.Origin.Inbound; it.Changes() || in != nil && in.Priority == "now" {
+		room += sparePlaces
+	}
+	return room
+}
+
 // enqueue puts it at a place of the queue. Called with the lock held.
 func (c *Conversation) enqueue(at int, it *message.Item) {
 	c.Insert(at, it)

@@ -194,7 +194,7 @@ func (c *Conversation) waitBehind(journal *session.Log, reads int, left *run.Run
 		c.commitRefusals(journal)
 		return nil
 	}
-	if slices.Index(c.Queue, it) >= c.Agent.Now().QueueMax() {
+	if slices.Index(c.Queue, it) >= c.roomBehind(it) {
 		c.takeOut(it)
 		c.refuseExcess(it)
 		c.mu.Unlock()

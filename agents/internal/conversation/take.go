@@ -137,10 +137,10 @@ func (c *Conversation) take(journal *session.Log) ([]*message.Item, error) {
 	}
 }
 
-// alone reports whether an input has a run of its own: an order or the answer to a question
-// is not collected with messages.
+// alone reports whether an input has a run of its own: an order, also one that an edit has made of
+// it, or the answer to a question is not collected with messages. Called with the lock held.
 func (c *Conversation) alone(it *message.Item) bool {
-	in := it.Origin.Inbound
+	in := c.saidNow(it)
 	if in == nil {
 		return false
 	}

@@ -12,7 +12,17 @@ import (
 
 // HasTarget reports whether what a message changes is in the queue, and waits.
 func (m *Mailbox) HasTarget(change *message.Item, waits func(*message.Item) bool) bool {
-	return slices.ContainsFunc(m.Queue, func(it *message.Item) bool { return change.ChangesOf(it) && waits(it) })
+	return slices.ContainsFunc(m.Queue, func(it *message.Item) bool {
+		return change.ChangesOf(it) && waits(it) && !m.withdrawnBefore(change, it)
+	})
+}
+
+// withdrawnBefore reports whether the log has that it was withdrawn before another change of it came.
+func (m *Mailbox) withdrawnBefore(change, it *message.Item) bool {
+	return slices.ContainsFunc(m.Queue, func(other *message.Item) bool {
+		return other.Place == message.Logged && other.ChangesOf(it) && other.Origin.Inbound.Withdraws != "" &&
+			other.Input.ID != change.Input.ID && older(other, change) < 0
+	})
 }
 
 // BehindTarget moves a change at the head of the queue behind what it changes: a run
