@@ -115,7 +115,7 @@ func TestBudgetOfAPersonAsks(t *testing.T) {
 	w.say("ana", bus.Inbound{Text: "one"})
 	w.expect("reply", "You said: one")
 	w.say("ana", bus.Inbound{Text: "two"})
-	asked := w.expect("approval", "I have spent $1.00 of the $1.00 that I may spend for one person today. May I go on and spend more? Reply approve or deny.")
+	asked := w.expect("approval", "I have spent $1.00 of the $1.00 that I may spend for one person today. May I go on and spend more? Only the operator can allow this. Reply deny to end it here.")
 	w.settled()
 	w.approve(asked.Call, "")
 	w.expect("reply", "You said: two")

@@ -146,7 +146,7 @@ func TestBudgetWarns(t *testing.T) {
 	}
 }
 
-const mayI = "I have spent $1.00 of the $1.00 that I may spend today. May I go on and spend more? Reply approve or deny."
+const mayI = "I have spent $1.00 of the $1.00 that I may spend today. May I go on and spend more? Only the operator can allow this. Reply deny to end it here."
 
 func askingBudget(w *world) bus.Outbound {
 	w.t.Helper()
@@ -197,7 +197,7 @@ func TestBudgetAsksAcrossARestart(t *testing.T) {
 	w.settled()
 	w.stop()
 	list, err := agents.AllWaiting(t.Context(), w.bus.JS)
-	if err != nil || len(list) != 1 || list[0].ID != asked.Call || list[0].Tool != run.Budget || list[0].Prompt+" Reply approve or deny." != mayI || list[0].Deadline.IsZero() {
+	if err != nil || len(list) != 1 || list[0].ID != asked.Call || list[0].Tool != run.Budget || !strings.HasPrefix(mayI, list[0].Prompt+" Only") || list[0].Deadline.IsZero() {
 		t.Fatalf("got %+v, %v", list, err)
 	}
 	w.start(ana)
@@ -252,14 +252,14 @@ func TestBudgetIsLiftedForTheWholeRun(t *testing.T) {
 	paid := has(tools.Tool{Name: "pay", Schema: anything, ReadOnly: true, Run: text("paid")})
 	w := newWorld(t, bot("ana", budget(agents.Budget{Run: 1, Session: 1, OnExceed: "ask"}), paid))
 	w.say("ana", bus.Inbound{Text: "twice"})
-	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "on this task. May I go on and spend more? Reply approve or deny.") {
+	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "on this task. May I go on and spend more? Only the operator can allow this. Reply deny to end it here.") {
 		t.Fatalf("got %+v", out)
 	}
 	w.settled()
 	w.approve(w.waiting().ID, "")
 	w.expect("reply", "It says: paid")
 	w.say("ana", bus.Inbound{Text: "twice"})
-	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "on this conversation. May I go on and spend more? Reply approve or deny.") {
+	if out := w.hear(); out.Kind != "approval" || !strings.HasSuffix(out.Text, "on this conversation. May I go on and spend more? Only the operator can allow this. Reply deny to end it here.") {
 		t.Fatalf("got %+v", out)
 	}
 	w.settled()

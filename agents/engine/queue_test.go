@@ -1,7 +1,10 @@
 package engine_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/hooks"
 	"agenthost/session"
 )
 
@@ -164,6 +168,7 @@ func TestOrdersAreNotCollected(t *testing.T) {
 		says []bus.Inbound
 		want []string
 	}{
+		"by a hook":      {[]bus.Inbound{{ID: "a", Text: "a"}, {ID: "b", Text: "end it"}, {ID: "c", Text: "c"}}, []string{"c reply"}},
 		"stop":           {[]bus.Inbound{{ID: "s", Text: " /stop "}, {ID: "a", Text: "a"}, {ID: "b", Text: "b"}}, []string{"s error", "b reply"}},
 		"answer":         {[]bus.Inbound{{ID: "a", Text: "a"}, {ID: "b", Text: "b"}, {ID: "x", Text: "yes", Answers: "none"}}, []string{"b reply", "x error"}},
 		"answer between": {[]bus.Inbound{{ID: "a", Text: "a"}, {ID: "x", Text: "yes", Answers: "none"}, {ID: "b", Text: "b"}}, []string{"a reply", "x error", "b reply"}},
@@ -174,6 +179,12 @@ func TestOrdersAreNotCollected(t *testing.T) {
 				a := bot("ana", script(dawdling))
 				a.cfg.Channels[0] = agents.Binding{Channel: "ana", Queue: session.Collect, Debounce: 200 * time.Millisecond}
 				w := newWorld(t, a)
+				w.hook(hooks.BeforeMessage, hooks.Options{}, func(_ context.Context, call hooks.Call) (hooks.Outcome, error) {
+					if strings.Contains(string(call.Args["message"]), "end it") {
+						return hooks.Outcome{Action: hooks.Override, Args: hooks.Args{"message": json.RawMessage(`{"text":"/stop"}`)}}, nil
+					}
+					return hooks.Outcome{}, nil
+				})
 				for _, in := range tt.says {
 					w.say("ana", in)
 				}

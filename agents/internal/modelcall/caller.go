@@ -13,8 +13,8 @@ import (
 // A Caller calls the model for one run, one call at a time.
 type Caller struct {
 	*inflight.Run
-	Told *atomic.Bool      // operators know that the budget of the session is exceeded
-	Word func([]*run.Wait) // numbers questions, and says how they are answered
+	Told *atomic.Bool    // operators know that the budget of the session is exceeded
+	Word func(*run.Wait) // numbers the question whether more may be spent, and says how it is answered
 
 	overdraft bool // the run may go beyond its budget, as its session may
 	told      bool // operators know that it would have

@@ -32,7 +32,7 @@ func (t *Caller) exceeded(e *budget.ExceededError, called []run.Event) run.Signa
 		Prompt:   t.Profile.Texts.Say("budget_ask_"+string(e.Span), "spent", llm.Money(e.Spent), "limit", llm.Money(e.Limit)),
 		Deadline: inflight.Earlier(time.Now().Add(t.Profile.Config.Limits.ApprovalTimeout), t.Until()),
 	}
-	t.Word([]*run.Wait{wait})
+	t.Word(wait)
 	return run.Signal{Kind: run.Held, Called: called, Wait: wait}
 }
 

@@ -34,7 +34,7 @@ func caller(cfg agents.Config, behavior agents.Behavior) *Caller {
 	a.Profile.Store(p)
 	r := &inflight.Run{Session: inflight.Session{Agent: a, Key: "web/dm/ann"}, ID: "r1", Journal: new(session.Log)}
 	r.Prepare([]*message.Item{{Input: run.Input{ID: "m1"}, Origin: message.Origin{Subject: "plugin.inbound.web", Inbound: &bus.Inbound{From: "ann"}}}})
-	return &Caller{Run: r, Told: new(atomic.Bool), Word: func([]*run.Wait) {}}
+	return &Caller{Run: r, Told: new(atomic.Bool), Word: func(*run.Wait) {}}
 }
 
 func text(s string) llm.Message {

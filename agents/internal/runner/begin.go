@@ -34,6 +34,7 @@ func (t *Runner) receive(ctx context.Context) (msg llm.Message, refused *run.Sig
 // signal that ends the run before it begins.
 func (t *Runner) firstMessage(ctx context.Context) (msg llm.Message, refused *run.Signal) {
 	messages := make([]llm.Message, 0, len(t.Items))
+	single := len(t.Messages()) == 1 // of several that are collected none is an order, also where a hook makes it say one
 	for i, it := range t.Items {
 		if it.Changes() { // the message that it edits says it
 			continue
@@ -42,11 +43,8 @@ func (t *Runner) firstMessage(ctx context.Context) (msg llm.Message, refused *ru
 		if e := t.unfit(o); e != nil && refused == nil {
 			refused = &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e}
 		}
-		if sig := t.Command(ctx, o, it.Input.ID); sig != nil && refused == nil {
-			refused = sig
-		}
-		if sig := t.Ordered(o); sig != nil && refused == nil {
-			sig.At, sig.Run, refused = time.Now(), t.ID, sig
+		if single && refused == nil {
+			refused = t.carryOut(ctx, o, it.Input.ID)
 		}
 		if !t.Superseded(i) {
 			messages = append(messages, o.Message())
@@ -64,10 +62,25 @@ func (t *Runner) unfit(o message.Origin) *run.Error {
 		return nil
 	case o.Inbound.Answers != "":
 		return &run.Error{Code: llm.CodeValidation, Message: t.Profile.Texts.Say("no_open_question")}
-	case message.Order(o.Inbound) == message.StopWord && message.Alone(o.Inbound):
-		return &run.Error{Code: llm.CodeValidation, Message: t.Profile.Texts.Say("nothing_to_stop")}
 	}
 	return nil
+}
+
+// carryOut carries out an order. The signal ends the run in place of the model; nil when the input
+// is no order.
+func (t *Runner) carryOut(ctx context.Context, o message.Origin, id string) *run.Signal {
+	if message.Order(o.Inbound) == message.StopWord && message.Alone(o.Inbound) { // nothing is under way
+		e := &run.Error{Code: llm.CodeValidation, Message: t.Profile.Texts.Say("nothing_to_stop")}
+		return &run.Signal{Kind: run.Fault, At: time.Now(), Run: t.ID, Error: e}
+	}
+	if sig := t.Command(ctx, o, id); sig != nil {
+		return sig
+	}
+	sig := t.Ordered(o)
+	if sig != nil {
+		sig.At, sig.Run = time.Now(), t.ID
+	}
+	return sig
 }
 
 // refuseRemoved is the run of inputs that came too late for an agent that was

@@ -55,7 +55,7 @@ func (r *Runs) New(journal *session.Log, id string, items []*message.Item) *Runn
 	t := &Runner{runs: r, signals: make(chan run.Signal)}
 	t.Session, t.Journal, t.ID = r.Session, journal, id
 	t.Prepare(items)
-	t.Model.Run, t.Model.Told, t.Model.Word = &t.Run, &r.overBudget, t.Tools.Word
+	t.Model.Run, t.Model.Told, t.Model.Word = &t.Run, &r.overBudget, t.Tools.WordExcess
 	t.Tools.Run, t.Tools.Newest, t.Tools.Uncancelled = &t.Run, r.Newest, t.uncancelled
 	t.Tools.AtWork = r.Live.Highest
 	return t

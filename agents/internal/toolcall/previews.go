@@ -63,6 +63,20 @@ func (t *Caller) word(waits []*run.Wait, given int, more bool) {
 	}
 }
 
+// WordExcess is Word of the question whether more than a budget may be spent. Without approvers only
+// the operator can allow that; the chat can deny it.
+func (t *Caller) WordExcess(w *run.Wait) {
+	t.Word([]*run.Wait{w})
+	if len(t.Agent.Now().Config.Approvers) > 0 {
+		return
+	}
+	deny := run.Deny
+	if w.Number > 0 {
+		deny += " " + strconv.Itoa(w.Number)
+	}
+	w.Said = w.Prompt + gap(w.Prompt) + t.Profile.Texts.Say("approval_by_operator", "deny", deny)
+}
+
 // isForApprovers reports whether an approval is asked of a person who may not answer it: only
 // approvers may, and they are not one of them.
 func (t *Caller) isForApprovers() bool {
