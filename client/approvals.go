@@ -151,11 +151,14 @@ func (a Answer) Message(w Waiting, replyTo string) (*nats.Msg, error) {
 	return checked(msg, err)
 }
 
-// fit makes approve or deny of the words that mean it; an error says why a does not
-// answer w.
+// fit makes approve or deny of the words that mean it, and nothing of null arguments; an error says
+// why a does not answer w.
 func (a *Answer) fit(w Waiting) error {
 	if answer, ok := agents.ReadVerdict(a.Text); ok && w.Kind == ForApproval {
 		a.Text = answer
+	}
+	if string(a.Args) == "null" { // as programs write what is not set
+		a.Args = nil
 	}
 	return a.check(w)
 }

@@ -79,7 +79,7 @@ func TestApproveByTheService(t *testing.T) {
 		}
 	}
 	out := outbound(t, nc, 1)
-	if answer, _, why := knock(t, nc, control.ApproveSubject, `{"id":`+string(id)+`,"answer":"approve"}`); answer != `{"ok":true}` {
+	if answer, _, why := knock(t, nc, control.ApproveSubject, `{"id":`+string(id)+`,"answer":"approve","scope":null,"args":null}`); answer != `{"ok":true}` {
 		t.Errorf("got %q, %s", answer, why)
 	}
 	if r := out()[0]; !strings.HasPrefix(r.Text, "tool said: wrote 7 bytes") {
