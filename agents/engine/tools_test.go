@@ -597,6 +597,19 @@ func TestDelegationDepth(t *testing.T) {
 	}
 }
 
+// A task that a model has written with a NUL reaches the other agent, which would not take one.
+func TestDelegationOfANUL(t *testing.T) {
+	t.Parallel()
+	hand := handing("b")
+	hand.Run = func(context.Context, tools.Call) (tools.Result, error) {
+		return tools.Result{Wait: &tools.Wait{To: "b", Prompt: "a\x00b"}}, nil
+	}
+	w := newWorld(t, bot("a", script(paying), has(hand), asks("b")), bot("b", script(`rules: [{text: "done: ${text}"}]`)))
+	w.say("a", bus.Inbound{Text: "hand over"})
+	w.expect("reply", "It says: done: a\uFFFDb")
+	w.settled()
+}
+
 // A result as the contract writes it, with all its fields, is no failure.
 func TestResultWithEmptyError(t *testing.T) {
 	t.Parallel()

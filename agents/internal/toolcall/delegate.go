@@ -62,10 +62,10 @@ func (t *Caller) handOver(ctx context.Context, w agents.Waiting, brief json.RawM
 	return nil
 }
 
-// task is the message with a task for another agent.
+// task is the message with a task for another agent. A route holds no NUL.
 func (t *Caller) task(w agents.Waiting, brief json.RawMessage) (*nats.Msg, error) {
 	task := bus.Route{
-		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: w.Prompt, Context: brief,
+		ID: w.ID, Kind: bus.RouteDelegate, From: w.Agent, CorrelationID: w.ID, Text: strings.ReplaceAll(w.Prompt, "\x00", "\uFFFD"), Context: brief,
 		ReplyTo: bus.RoutePrefix + w.Agent, Chain: t.Chain(), Deadline: w.Deadline, Origin: w.Origin,
 	}
 	msg, err := bus.NewMessage(bus.RoutePrefix+w.To, task)
