@@ -87,6 +87,13 @@ func (k *checker) checkModelNumbers(path string, m llm.Config) {
 	case *t > 1 && m.Provider == "anthropic" && m.BaseURL == "": // Anthropic's own server refuses every call, some others take it
 		k.Fault(path+".temperature", "temperature: want a number from 0 to 1 for anthropic")
 	}
+	if m.Price != nil {
+		for _, key := range []string{"input", "output"} {
+			if !k.Set(path + ".price." + key) {
+				k.warn(path+".price", "price has no %[1]s, so what it is for costs nothing, and no budget counts it; add %[1]s, in dollars for a million tokens", key)
+			}
+		}
+	}
 	if m.Rate.Burst > 0 && m.Rate.Requests == 0 {
 		k.Fault(path+".rate.burst", "burst without requests: want rate.requests too, in calls a minute")
 	}

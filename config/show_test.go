@@ -16,7 +16,7 @@ func TestShownIsReadAsTheSame(t *testing.T) {
 		"models: {main: {provider: echo}}\nagents: [{id: ana, channels: [web]}]\n",
 		"defaults: {model: main}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
 		"models: {main: {provider: echo}}\nagents: [{id: ana, accepts: [], doors: []}, {id: ben, accepts: [ana], doors: [mcp]}]\n",
-		"models: {main: {provider: echo, timeouts: {connect: 1500ms}, price: {input: 0.25}}}\nagents: [{id: ana, retention: {sessions: 720h}, limits: {concurrency: 3, run_timeout: 90s, budget: {day: 0.5}}}]\n",
+		"models: {main: {provider: echo, timeouts: {connect: 1500ms}, price: {input: 0.25, output: 1}}}\nagents: [{id: ana, retention: {sessions: 720h}, limits: {concurrency: 3, run_timeout: 90s, budget: {day: 0.5}}}]\n",
 		"http: {listen: \"\"}\nnats: {embedded: {listen: \"\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: ana}]\n",
 	} {
 		cfg, err := config.Parse("agenthost.yaml", []byte(text))
