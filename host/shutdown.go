@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +76,10 @@ func (a *assembly) serveAgents(ctx, work context.Context) error {
 func (h *Host) becomeReady(agents int) {
 	h.setState("")
 	close(h.ready)
-	nats := cmp.Or(h.URL(), h.Bus().NC.ConnectedUrlRedacted())
+	nats := h.URL()
+	if h.opt.Config.NATS.External() { // a connection within the process names an address that none listens at
+		nats = h.Bus().NC.ConnectedUrlRedacted()
+	}
 	h.log.Info().Str("host", h.opt.Name).Int("agents", agents).Str("nats", nats).Str("http", h.httpAddress()).Msg("ready")
 	h.sayPages()
 }

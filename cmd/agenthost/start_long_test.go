@@ -40,7 +40,9 @@ func TestStartsRightAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := configured(t, quietConfig)
 	h := startHostIn(t, dir, nil)
-	h.until(t, "ready")
+	if _, line := h.until(t, "ready"); line["nats"] != "" {
+		t.Errorf("without a port it is ready at %v", line["nats"])
+	}
 	for range 8 {
 		if err := h.cmd.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
