@@ -136,7 +136,7 @@ func Dial(ctx context.Context, cfg Config, name string, log zerolog.Logger) (*na
 		return nil, nil, err
 	}
 	if !cfg.External() {
-		address := cfg.Embedded.Address()
+		address := cfg.Embedded.Reached()
 		if address == "" {
 			return nil, nil, errors.New(`the host's NATS has no port: nats.embedded.listen is ""; set it, or name another server`)
 		}

@@ -74,6 +74,19 @@ func (e Embedded) Token() (string, error) {
 // the token to no other server.
 func (e Embedded) AddressFile() string { return filepath.Join(filepath.Dir(e.TokenFile()), "address") }
 
+// Reached is where the server is reached: with port 0, any free one, where it has listened last.
+func (e Embedded) Reached() string {
+	address := e.Address()
+	if _, port, err := net.SplitHostPort(address); err != nil || port != "0" {
+		return address
+	}
+	known, err := os.ReadFile(e.AddressFile())
+	if err != nil {
+		return address
+	}
+	return strings.TrimSpace(string(known))
+}
+
 // ServesAt reports whether the embedded server of this store listens at url.
 func (e Embedded) ServesAt(address string) bool {
 	u, err := url.Parse(address)
