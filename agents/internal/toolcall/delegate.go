@@ -82,7 +82,7 @@ func (t *Caller) task(w agents.Waiting, brief json.RawMessage) (*nats.Msg, error
 // It may be done already.
 func (t *Caller) Recall(call run.Call) {
 	id := t.WaitID(t.ID, call)
-	msg, err := agents.StopMessageBy(bus.DoorAgent, call.To, session.Route(t.Agent.ID, id), t.Agent.ID, "Whoever asked for this has stopped it.", "")
+	msg, err := agents.StopMessageBy(bus.DoorAgent, call.To, session.Route(t.Agent.ID, id), t.Agent.ID, "The agent that asked for this has stopped it.", "")
 	if err != nil {
 		t.Log().Error().Err(err).Msg("encode a recall")
 		return
