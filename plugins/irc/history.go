@@ -56,7 +56,7 @@ func (s *session) catchUp(ctx context.Context, channel string, joined time.Time)
 	if mark == nil {
 		err = s.note(ctx, channel, "timestamp="+joined.UTC().Format(stampForm))
 	} else {
-		err = s.pages(ctx, channel, string(mark))
+		err = s.pages(ctx, channel, string(mark), s.hand)
 	}
 	if err != nil {
 		return err
@@ -82,10 +82,22 @@ func (s *session) catchUpDirect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// How far the account has read is noted behind all of them: the next person may have written
+	// before the last line of this one.
+	latest := string(mark)
+	offer := func(ctx context.Context, l line) error {
+		if stampOf(l.mark) > stampOf(latest) {
+			latest = l.mark
+		}
+		return s.offer(ctx, l)
+	}
 	for _, name := range persons {
-		if err := s.pages(ctx, name, "timestamp="+from); err != nil {
+		if err := s.pages(ctx, name, "timestamp="+from, offer); err != nil {
 			return err
 		}
+	}
+	if err := s.note(ctx, direct, latest); err != nil {
+		return err
 	}
 	return s.release(ctx, direct)
 }
@@ -133,8 +145,8 @@ func (p *page) lastAt() (at time.Time, ok bool) {
 	return at, err == nil
 }
 
-// pages hands on the history of a target behind a mark.
-func (s *session) pages(ctx context.Context, target, mark string) error {
+// pages hands on the history of a target behind a mark, line by line.
+func (s *session) pages(ctx context.Context, target, mark string, hand func(context.Context, line) error) error {
 	for {
 		after, stamp, _ := strings.Cut(mark, " ")
 		p, err := s.ask(ctx, "AFTER", target, after, strconv.Itoa(s.pageLines()))
@@ -146,7 +158,7 @@ func (s *session) pages(ctx context.Context, target, mark string) error {
 			return err
 		}
 		for _, l := range p.lines {
-			if err := s.hand(ctx, l); err != nil {
+			if err := hand(ctx, l); err != nil {
 				return err
 			}
 		}

@@ -2,9 +2,11 @@ package irc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,4 +148,45 @@ func TestFewLinesAtOnce(t *testing.T) {
 		cancel()
 	}
 	said.Wait()
+}
+
+// What persons wrote in turns is read of all of them, also when the connection is lost in between.
+func TestHistoryThatIsReadInTwo(t *testing.T) {
+	t.Parallel()
+	s := irctest.New(t, irctest.AllCaps)
+	in := &memory{}
+	stop := serve(t, channel(t, account(s, nil)), in)
+	waittest.Until(t, "it is noted where to begin", func() bool {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		return in.notes[noteOf(direct)] != nil
+	})
+	stop()
+	for i, line := range []string{"bea 1", "ana 2", "bea 3"} {
+		s.Ahead = time.Duration(i+1) * 10 * time.Second
+		nick, _, _ := strings.Cut(line, " ")
+		s.Write(nick, "bot", line)
+	}
+	serve(t, channel(t, account(s, nil)), &failing{memory: in, at: "bea 1"})
+	waittest.Until(t, "all is read", func() bool {
+		got := map[string]bool{}
+		for _, m := range in.messages() {
+			got[m.Text] = true
+		}
+		return len(got) == 3
+	})
+}
+
+// A failing inbox fails once at a text.
+type failing struct {
+	*memory
+	at     string
+	failed atomic.Bool
+}
+
+func (in *failing) Take(ctx context.Context, m plugins.Received) error {
+	if m.Text == in.at && !in.failed.Swap(true) {
+		return errors.New("NATS is away")
+	}
+	return in.memory.Take(ctx, m)
 }

@@ -292,14 +292,20 @@ func (s *session) said(ctx context.Context, m ircmsg.Message) error {
 
 // hand gives a line to the agents, and notes how far the account has read.
 func (s *session) hand(ctx context.Context, l line) error {
-	err := s.in.Take(ctx, l.received)
-	if err != nil && !errors.Is(err, plugins.ErrMalformed) && !errors.Is(err, plugins.ErrTooLarge) {
+	err := s.offer(ctx, l)
+	if err != nil || !s.has("draft/chathistory") || l.mark == "" {
 		return err
 	}
-	if !s.has("draft/chathistory") || l.mark == "" {
+	return s.note(ctx, l.talk, l.mark)
+}
+
+// offer gives a line to the agents. One that can be no message is left out.
+func (s *session) offer(ctx context.Context, l line) error {
+	err := s.in.Take(ctx, l.received)
+	if errors.Is(err, plugins.ErrMalformed) || errors.Is(err, plugins.ErrTooLarge) {
 		return nil
 	}
-	return s.note(ctx, l.talk, l.mark)
+	return err
 }
 
 // isChannel reports whether a target is a channel.
