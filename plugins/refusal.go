@@ -54,16 +54,21 @@ func (r *refusal) turn(ctx context.Context) (tries bool, err error) {
 func (r *refusal) settled(tried bool, err error) (refused, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if why, ok := errors.AsType[*LoginError](err); ok {
+	why, login := errors.AsType[*LoginError](err)
+	_, permanent := errors.AsType[*PermanentError](err)
+	switch {
+	case login:
 		refused = r.why == nil || tried
 		r.why, r.next = why, time.Now().Add(loginEvery)
-	} else if over = tried; tried {
-		r.why = nil
+	case tried && (err == nil || permanent):
+		r.why, over = nil, true
+	case tried: // it says nothing of the account: a server that locks it out may let no connection in
+		r.next = time.Now().Add(retryMost)
 	}
 	if tried {
 		r.trying = false
 	}
-	if refused || over {
+	if tried || refused {
 		r.signal()
 	}
 	return refused, over

@@ -111,3 +111,30 @@ func TestLetInByLogin(t *testing.T) {
 		}
 	})
 }
+
+// An error that says nothing of the password does not let the account in: a server that has locked it
+// out may let no connection in.
+func TestDeliveryIsLockedOut(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := connect(t, "")
+		ch := &timed{Channel: newMemory(chatLimits()), start: time.Now(), fails: func(_ plugins.Message, n int) error {
+			if n == 1 {
+				return errPassword
+			}
+			return errors.New("connection timed out")
+		}}
+		h := startHost(t, b, "host-1", ch, settings.Account{}).connected()
+		time.Sleep(time.Minute) // nothing older is waited for any more
+		ch.restart()
+		for _, to := range []string{"ana", "bob", "eve"} {
+			send(t, b, numbered(to, 0, 2)...)
+		}
+		time.Sleep(11 * time.Minute)
+		if tried := ch.tried(); len(tried) > 8 {
+			t.Errorf("tries at %v, want one at first, and from the fifth minute on one every minute", tried)
+		}
+		if s := h.courier.Status(); s.State != plugins.StateRefused {
+			t.Errorf("status: %+v", s)
+		}
+	})
+}
