@@ -17,6 +17,8 @@ func (p *spread) alone(ctx context.Context) {
 		return
 	}
 	defer func() { _ = sub.Unsubscribe() }()
+	again := p.nc.StatusChanged(nats.CONNECTED)
+	defer p.nc.RemoveStatusListener(again)
 	silent := time.NewTimer(presenceTTL)
 	defer silent.Stop()
 	for {
@@ -27,6 +29,8 @@ func (p *spread) alone(ctx context.Context) {
 			if p.nc.IsConnected() { // else nothing can be heard
 				return
 			}
+			silent.Reset(presenceTTL)
+		case <-again: // what the others said meanwhile is lost
 			silent.Reset(presenceTTL)
 		case m := <-heard:
 			other := peer{}
