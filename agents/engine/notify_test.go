@@ -151,3 +151,23 @@ func TestNothingWaitsInADeletedSession(t *testing.T) {
 		"bea: Ana wants to use pay with sum=5. An approver has to allow this first.",
 	)
 }
+
+// Of what a run of the clock asks approvers are told the address, and a group, where one of them may be,
+// is asked.
+func TestApprovalOfASchedule(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	w := newWorld(t, boss(&n, approvers("staff/42"), notifies))
+	w.fire("daily", bus.Origin{Subject: "plugin.outbound.ana", To: "bea"})
+	w.wantTold(
+		"42: Ana wants to use pay with sum=5. Chat: ana/bea. Reply approve or deny.",
+		"bea: Ana wants to use pay with sum=5. An approver has to allow this first.",
+	)
+	w.settled()
+	w.fire("weekly", bus.Origin{Subject: "plugin.outbound.ana", Chat: "team"})
+	w.wantTold(
+		"42: Ana wants to use pay with sum=5. Chat: ana/team. Reply approve 2 or deny 2.",
+		": Ana wants to use pay with sum=5. Reply approve 2 or deny 2.",
+	)
+	w.settled()
+}

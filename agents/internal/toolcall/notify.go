@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,5 +95,15 @@ func (t *Caller) promptFor(w agents.Waiting) string {
 	if w.Origin == nil {
 		return w.Prompt
 	}
-	return w.Prompt + gap(w.Prompt) + t.Profile.Texts.Say("approval_chat", "who", w.Origin.Session)
+	return w.Prompt + gap(w.Prompt) + t.Profile.Texts.Say("approval_chat", "who", chatOf(w.Origin))
+}
+
+// chatOf names a chat: by the key of its session, or by its address where no conversation has led to it,
+// as of a schedule.
+func chatOf(at *bus.Origin) string {
+	if session.Key(at.Session).IsChat() {
+		return at.Session
+	}
+	account := strings.TrimPrefix(at.Subject, bus.OutboundPrefix)
+	return strings.TrimSuffix(account+"/"+cmp.Or(at.Chat, at.To), "/")
 }

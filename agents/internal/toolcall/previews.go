@@ -78,10 +78,13 @@ func (t *Caller) WordExcess(w *run.Wait) {
 }
 
 // isForApprovers reports whether an approval is asked of a person who may not answer it: only
-// approvers may, and they are not one of them.
+// approvers may, and they are not one of them. In a group one may be.
 func (t *Caller) isForApprovers() bool {
 	at, approvers := t.Person(), t.Agent.Now().Config.Approvers
-	if at == nil || len(approvers) == 0 || session.Key(at.Session).IsGroup() {
+	if at == nil || len(approvers) == 0 || at.To == "" {
+		return false
+	}
+	if key := session.Key(at.Session); key.IsGroup() || !key.IsChat() && at.Chat != "" { // an address does not say whether it is of a group
 		return false
 	}
 	return !slices.Contains(approvers, strings.TrimPrefix(at.Subject, bus.OutboundPrefix)+"/"+at.To)
