@@ -23,8 +23,8 @@ func TestTokenMadeAgain(t *testing.T) {
 		good := []string{"ana", "kate"}
 		p := doors.Parts{
 			Desk: doors.NewDesk(nil, "mcp", zerolog.Nop()),
-			Auth: httpauth.New(httpauth.Options{Token: "x", Issued: func(sent string, _ time.Time) (httpauth.Token, bool) {
-				return httpauth.Token{Name: "bo", Role: httpauth.Chat, Agents: good}, sent == "secret"
+			Auth: httpauth.New(httpauth.Options{Token: "x", Issued: func(sent string, _ time.Time) (httpauth.Token, bool, error) {
+				return httpauth.Token{Name: "bo", Role: httpauth.Chat, Agents: good}, sent == "secret", nil
 			}}),
 			Agents: func() []doors.Agent { return []doors.Agent{{ID: "ana"}, {ID: "kate"}} },
 		}

@@ -17,8 +17,9 @@ type Options struct {
 	Listen string // host:port of the listener
 	Token  string // it may do all; empty: there is none
 	Tokens []Token
-	// Issued finds a token that was made by command; nil: there are none.
-	Issued func(sent string, now time.Time) (Token, bool)
+	// Issued finds a token that was made by command; its error is ErrStarting where those are not known
+	// yet. nil: there are none.
+	Issued func(sent string, now time.Time) (t Token, ok bool, err error)
 	// LogOut ends a login of a token of the configuration on all hosts, and has it forgotten when it
 	// would have ended by itself; LoggedOut reports whether one was ended, and its error is ErrStarting
 	// where that is not known yet. nil: a logout ends nothing but the cookie of its browser.
@@ -30,7 +31,7 @@ type Options struct {
 type Auth struct {
 	tokens tokens
 	local  bool // requests come from this machine alone
-	issued func(sent string, now time.Time) (Token, bool)
+	issued func(sent string, now time.Time) (t Token, ok bool, err error)
 
 	endLogin func(ctx context.Context, login string, until time.Time) error
 	ended    func(login string) (bool, error)
@@ -45,7 +46,7 @@ func New(opt Options) *Auth {
 		a.ended = func(string) (bool, error) { return false, nil }
 	}
 	if a.issued == nil {
-		a.issued = func(string, time.Time) (Token, bool) { return Token{}, false }
+		a.issued = func(string, time.Time) (Token, bool, error) { return Token{}, false, nil }
 	}
 	if opt.Token != "" {
 		a.tokens = append(a.tokens, Token{Name: Operator, Token: opt.Token, Role: Admin})
@@ -90,14 +91,14 @@ var (
 // Caller is who makes a request.
 func (a *Auth) Caller(r *http.Request) (Caller, error) {
 	if sent, ok := bearer(r); ok {
-		t, ok := a.with(sent)
+		t, err := a.with(sent)
 		switch {
-		case ok:
+		case err == nil:
 			return t.caller(), nil
 		case a.Open():
 			return Caller{Name: Operator, Role: Admin, Open: true}, nil
 		case sent != "":
-			return Caller{}, errUnknown
+			return Caller{}, err
 		}
 		return Caller{}, errNoToken
 	}
@@ -122,28 +123,29 @@ func (a *Auth) Caller(r *http.Request) (Caller, error) {
 }
 
 // with is the token that was sent. One that was made by command has no name of the
-// configuration: the name says who it is.
-func (a *Auth) with(sent string) (Token, bool) {
+// configuration: the name says who it is. The error is errUnknown or ErrStarting.
+func (a *Auth) with(sent string) (Token, error) {
 	if t, ok := a.tokens.with(sent); ok {
-		return t, true
+		return t, nil
 	}
-	t, ok := a.issued(sent, time.Now())
-	if !ok || t.Name == Operator {
-		return Token{}, false
+	t, ok, err := a.issued(sent, time.Now())
+	if err != nil {
+		return Token{}, err
 	}
-	if _, taken := a.tokens.named(t.Name); taken {
-		return Token{}, false
+	if _, taken := a.tokens.named(t.Name); !ok || taken || t.Name == Operator {
+		return Token{}, errUnknown
 	}
-	return t, true
+	return t, nil
 }
 
 // byCookie is the token whose login a cookie holds.
 func (a *Auth) byCookie(value string) (Token, error) {
 	if sent, ok := strings.CutPrefix(value, issuedCookie); ok {
-		if t, ok := a.with(sent); ok {
-			return t, nil
+		t, err := a.with(sent)
+		if errors.Is(err, errUnknown) {
+			err = errNoToken
 		}
-		return Token{}, errNoToken
+		return t, err
 	}
 	t, ok := a.tokens.byCookie(value, time.Now())
 	if !ok {
@@ -170,8 +172,8 @@ type Refusal struct {
 }
 
 // Admit is who makes a request, if they have one of the roles or are an admin: 401
-// without a caller, 403 beyond the role and for the page of another site, 503 with a login while
-// the host is starting.
+// without a caller, 403 beyond the role and for the page of another site, 503 where the host is starting
+// and does not know yet.
 func (a *Auth) Admit(r *http.Request, roles ...Role) (Caller, *Refusal) {
 	c, err := a.Caller(r)
 	switch {

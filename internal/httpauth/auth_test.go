@@ -286,3 +286,26 @@ func TestNobodyWithoutTokenFromElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// A host that has not read yet which tokens were made by command refuses none of them for good.
+func TestTokenThatIsNotKnownYet(t *testing.T) {
+	h := handler(httpauth.Options{
+		Listen: "0.0.0.0:8080", Tokens: issued,
+		Issued: func(string, time.Time) (httpauth.Token, bool, error) {
+			return httpauth.Token{}, false, httpauth.ErrStarting
+		},
+	})
+	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": "http://127.0.0.1:8080"}
+	for name, res := range map[string]reply{
+		"a token":  ask(h, "GET", "/look", "", map[string]string{"Authorization": "Bearer made"}),
+		"a cookie": ask(h, "GET", "/look", "", map[string]string{"Cookie": "agenthost_login=issued:made"}),
+		"a login":  ask(h, "POST", "/login", "token=made", form),
+	} {
+		if res.StatusCode != 503 || !strings.Contains(res.Body, "starting") || len(res.cookies) > 0 {
+			t.Errorf("%s: got %d %s", name, res.StatusCode, res.Body)
+		}
+	}
+	if res := ask(h, "GET", "/look", "", map[string]string{"Authorization": "Bearer eye-secret"}); res.StatusCode != 200 {
+		t.Errorf("a token of the configuration: got %d %s", res.StatusCode, res.Body)
+	}
+}

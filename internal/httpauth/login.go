@@ -55,8 +55,12 @@ func (a *Auth) logIn(w http.ResponseWriter, r *http.Request) {
 	}
 	to := inside(r.FormValue("to"))
 	sent := strings.TrimSpace(r.PostFormValue("token")) // not that of an address, which logs of proxies keep
-	t, ok := a.with(sent)
-	if !ok {
+	t, err := a.with(sent)
+	if errors.Is(err, ErrStarting) {
+		writeLogin(w, http.StatusServiceUnavailable, to, "The host is starting. Try again in a moment.")
+		return
+	}
+	if err != nil {
 		writeLogin(w, http.StatusUnauthorized, to, "This token is not known here. Copy it once more, without spaces.")
 		return
 	}

@@ -20,6 +20,7 @@ type Index struct {
 	configured []string // names of tokens of the configuration
 
 	mu     sync.RWMutex
+	whole  bool // all that there was has been read
 	byHash map[string]Token
 	hashes map[string]string // by name
 	logouts
@@ -73,13 +74,18 @@ func (x *Index) take(e jetstream.KeyValueEntry) (added bool) {
 }
 
 // Find is the token that was sent, if it is good at that time. What is looked up is its
-// hash, so that the time that takes tells nothing of the token.
-func (x *Index) Find(sent string, now time.Time) (httpauth.Token, bool) {
+// hash, so that the time that takes tells nothing of the token. The error is httpauth.ErrStarting where
+// the Index has not read all tokens yet.
+func (x *Index) Find(sent string, now time.Time) (httpauth.Token, bool, error) {
 	x.mu.RLock()
 	t, ok := x.byHash[hash(sent)]
+	whole := x.whole
 	x.mu.RUnlock()
-	if !ok || !t.Expires.IsZero() && !now.Before(t.Expires) {
-		return httpauth.Token{}, false
+	switch {
+	case !ok && !whole:
+		return httpauth.Token{}, false, httpauth.ErrStarting
+	case !ok || !t.Expires.IsZero() && !now.Before(t.Expires):
+		return httpauth.Token{}, false, nil
 	}
-	return httpauth.Token{Name: t.Name, Role: t.Role, Agents: t.Agents}, true
+	return httpauth.Token{Name: t.Name, Role: t.Role, Agents: t.Agents}, true, nil
 }

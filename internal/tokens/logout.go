@@ -17,9 +17,8 @@ const logoutPrefix = "logout."
 
 // logouts are the logins that were ended before their time. Guarded by the Index.
 type logouts struct {
-	js    jetstream.JetStream // nil until the Index runs
-	whole bool                // all that there were have been read
-	ends  map[string]time.Time
+	js   jetstream.JetStream // nil until the Index runs
+	ends map[string]time.Time
 }
 
 // A logout is what the bucket keeps of one.

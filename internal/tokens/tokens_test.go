@@ -62,6 +62,9 @@ func TestTokenCountsUntilItsEnd(t *testing.T) {
 	b := bustest.Open(t)
 	bustest.Provision(t, b.JS)
 	index, store := tokens.NewIndex(), tokens.NewStore(b.JS)
+	if _, _, err := index.Find("x", time.Now()); !errors.Is(err, httpauth.ErrStarting) {
+		t.Errorf("a host that has yet to start says of a token that it is unknown: %v", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = index.Run(ctx, b.JS, zerolog.Nop()) }()
@@ -77,9 +80,9 @@ func TestTokenCountsUntilItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lets := func(sent string, at time.Time) bool { _, ok := index.Find(sent, at); return ok }
+	lets := func(sent string, at time.Time) bool { _, ok, _ := index.Find(sent, at); return ok }
 	waittest.Until(t, "the tokens are known", func() bool { return lets(sent, now) && lets(forever, now) })
-	if got, _ := index.Find(sent, now.Add(59*time.Minute)); cmp.Diff(want, got, cmpopts.EquateEmpty()) != "" {
+	if got, _, _ := index.Find(sent, now.Add(59*time.Minute)); cmp.Diff(want, got, cmpopts.EquateEmpty()) != "" {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for name, tt := range map[string]struct {
@@ -94,8 +97,8 @@ func TestTokenCountsUntilItsEnd(t *testing.T) {
 		"none":                {"", now, false},
 		"the name of a token": {"wall", now, false},
 	} {
-		if got := lets(tt.sent, tt.at); got != tt.want {
-			t.Errorf("%s: let in %t, want %t", name, got, tt.want)
+		if _, got, err := index.Find(tt.sent, tt.at); got != tt.want || err != nil {
+			t.Errorf("%s: let in %t, %v, want %t", name, got, err, tt.want)
 		}
 	}
 	if _, err := store.Revoke(t.Context(), "ever"); err != nil {
@@ -127,7 +130,7 @@ func TestTokensOfABucketThatIsMadeAgain(t *testing.T) {
 		}
 		lets := func(sent string) bool {
 			time.Sleep(time.Minute)
-			_, ok := index.Find(sent, time.Now())
+			_, ok, _ := index.Find(sent, time.Now())
 			return ok
 		}
 		add("other")
