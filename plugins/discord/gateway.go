@@ -94,9 +94,11 @@ func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 		if !errors.Is(err, errReconnect) {
 			return err
 		}
-		if soon++; time.Since(began) >= againSoon {
+		if time.Since(began) >= againSoon {
 			soon = 0
-		} else if soon == mostAgain {
+			continue
+		}
+		if soon++; soon == mostAgain {
 			return err
 		}
 	}

@@ -110,11 +110,15 @@ func (c *Channel) Run(ctx context.Context, in *plugins.Inbox) error {
 	c.self.Store(self)
 	for soon := 0; ; {
 		began := time.Now()
-		if err := c.serve(ctx, in, self); !errors.Is(err, errRefresh) {
+		err := c.serve(ctx, in, self)
+		if !errors.Is(err, errRefresh) {
 			return err
-		} else if soon++; time.Since(began) >= renewedSoon {
+		}
+		if time.Since(began) >= renewedSoon {
 			soon = 0
-		} else if soon == mostRenewals {
+			continue
+		}
+		if soon++; soon == mostRenewals {
 			return err
 		}
 	}
