@@ -55,8 +55,8 @@ var trustMutants = []mutant{
 	{
 		name: "expired-token", breaks: "a token that has expired lets nobody in",
 		file: "internal/tokens/index.go", pkg: "./internal/tokens", tests: []string{"TestTokenCountsUntilItsEnd"}, ci: true,
-		old: `if !ok || !t.Expires.IsZero() && !now.Before(t.Expires) {`,
-		new: `if !ok {`,
+		old: `case !ok || !t.Expires.IsZero() && !now.Before(t.Expires):`,
+		new: `case !ok:`,
 	},
 	{
 		name: "revoked-token", breaks: "a token that was revoked lets nobody in",
