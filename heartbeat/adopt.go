@@ -3,6 +3,8 @@ package heartbeat
 import (
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus"
@@ -63,6 +65,32 @@ func (k *Keeper) adopt(ctx context.Context) error {
 	return nil
 }
 
+// adoptAgain writes a schedule of the configuration down again that was deleted by hand. Hosts purge
+// what their configuration has no more.
+func (k *Keeper) adoptAgain(ctx context.Context, key string) {
+	agent, name, _ := strings.Cut(key, ".")
+	i := slices.IndexFunc(k.Schedules[agent], func(s Schedule) bool { return s.Name == name })
+	if i < 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, keepWithin)
+	defer cancel()
+	log := k.Log.With().Str("agent", agent).Str("schedule", name).Logger()
+	kv, err := k.JS.KeyValue(ctx, bus.SchedulesBucket)
+	now := time.Time{}
+	if err == nil {
+		now, err = k.clock.now(ctx)
+	}
+	if err == nil {
+		err = k.adoptOne(ctx, kv, k.Schedules[agent][i].entry(agent, now), kept{})
+	}
+	if err != nil {
+		log.Warn().Err(err).Msg("write a schedule again that was deleted: failed; restart a host, which does it")
+		return
+	}
+	log.Warn().Msg("the schedule was deleted from the bucket and stands in the configuration: this host has put it back; take it out there")
+}
+
 // entry is a schedule of the configuration as the bucket keeps it.
 func (s Schedule) entry(agent string, now time.Time) Entry {
 	e := Entry{
@@ -99,8 +127,9 @@ func (k *Keeper) adoptOne(ctx context.Context, kv jetstream.KeyValue, e Entry, o
 		}
 		e = next
 	}
-	if err := putEntry(ctx, kv, e, old.revision); err != nil && !records.Overtaken(err) {
-		return err
+	err := putEntry(ctx, kv, e, old.revision)
+	if records.Overtaken(err) {
+		return k.putBack(ctx, kv, e)
 	}
-	return nil
+	return err
 }

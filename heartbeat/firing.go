@@ -87,7 +87,10 @@ func (k *Keeper) arm(ctx context.Context, e Entry, now time.Time) (armed bool, e
 // cancels it may have looked before the firing was there.
 func (k *Keeper) confirm(ctx context.Context, e Entry, seq uint64) (armed bool, err error) {
 	_, err = k.Reader.Entry(ctx, bus.SchedulesBucket, e.Key())
-	if !errors.Is(err, records.ErrNotFound) {
+	switch {
+	case lost(err): // it is put back when it has fired
+		return true, nil
+	case !errors.Is(err, records.ErrDeleted):
 		return err == nil, err
 	}
 	stream, err := k.JS.Stream(ctx, bus.SchedulesStream)

@@ -59,6 +59,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	changes := make(chan jetstream.KeyValueEntry)
 	all.Go(func() {
 		records.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
+			if e.Operation() == jetstream.KeyValueDelete {
+				k.adoptAgain(ctx, e.Key())
+			}
 			select {
 			case changes <- e:
 			case <-ctx.Done():
@@ -282,10 +285,13 @@ func (k *Keeper) put(ctx context.Context, e kept, after time.Time) error {
 	default:
 		err = putEntry(ctx, kv, next, e.revision)
 	}
-	if records.Overtaken(err) {
-		return nil
+	switch {
+	case !records.Overtaken(err):
+		return err
+	case more:
+		return k.putBack(ctx, kv, next)
 	}
-	return err
+	return nil
 }
 
 func putEntry(ctx context.Context, kv jetstream.KeyValue, e Entry, revision uint64) error {

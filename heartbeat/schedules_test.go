@@ -1,6 +1,7 @@
 package heartbeat_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/streams"
 	"agenthost/heartbeat"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -207,4 +209,57 @@ func TestFiringsAfterAPurge(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What the bucket has lost, as by a purge of its stream, is written again by a host that knows it, and a
+// schedule of the configuration also when it was deleted. All fire on. A reminder that was deleted does not.
+func TestSchedulesOutliveTheirBucket(t *testing.T) {
+	for name, harm := range map[string]func(w *world, reminders ...string) error{
+		"emptied": func(w *world, _ ...string) error { return w.stream("KV_" + bus.SchedulesBucket).Purge(w.t.Context()) },
+		"made again": func(w *world, _ ...string) error {
+			return errors.Join(w.JS.DeleteKeyValue(w.t.Context(), bus.SchedulesBucket), streams.Provision(w.t.Context(), w.JS, 1, 1, w.Log))
+		},
+		"deleted": func(w *world, keys ...string) error {
+			kv, err := w.JS.KeyValue(w.t.Context(), bus.SchedulesBucket)
+			for _, key := range append(keys, "ana.often") {
+				err = errors.Join(err, kv.Delete(w.t.Context(), key))
+			}
+			return err
+		},
+		"garbage": func(w *world, keys ...string) error {
+			kv, err := w.JS.KeyValue(w.t.Context(), bus.SchedulesBucket)
+			for _, key := range append(keys, "ana.often") {
+				_, put := kv.PutString(w.t.Context(), key, "garbage")
+				err = errors.Join(err, put)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				w := newWorld(t)
+				reminders := &heartbeat.Reminders{JS: w.JS}
+				made, err := reminders.Make(t.Context(), reminder("1", "every 2h", "call"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.run(w.keeper(every(time.Hour)).Run)
+				time.Sleep(10 * time.Minute)
+				if err := harm(w, made.Key()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Hour)
+				fired := map[string]int{}
+				for _, r := range w.routes("ana") {
+					fired[r.From]++
+				}
+				if fired["often"] < 9 || fired["often"] > 11 {
+					t.Errorf("the schedule has fired %d times in 10 hours", fired["often"])
+				}
+				if n := fired[made.Name]; name == "deleted" && n > 1 || name != "deleted" && n < 4 {
+					t.Errorf("the reminder has fired %d times", n)
+				}
+			})
+		})
+	}
 }
