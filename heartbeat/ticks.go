@@ -161,11 +161,12 @@ func (b *Beats) readPulse(ctx context.Context, agent string) (rec pulseRecord, r
 	if errors.Is(err, records.ErrNotFound) {
 		return rec, 0, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(entry.Data, &rec)
-	}
 	if err != nil {
 		return rec, 0, fmt.Errorf("look at a heartbeat: %w", err)
+	}
+	if err := json.Unmarshal(entry.Data, &rec); err != nil { // no host has written it
+		b.log.Warn().Err(err).Str("agent", agent).Str("bucket", bus.HeartbeatsBucket).Msg("read the counts of heartbeats: failed; they start again at 0")
+		rec = pulseRecord{}
 	}
 	return rec, entry.Seq, nil
 }

@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Counts that an operator has deleted start again at 0, and the heartbeats continue.
+// Counts that an operator has deleted or overwritten start again at 0, and the heartbeats continue.
 func TestDecideWhereTheCountIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	b := w.beats(heartbeat.Config{Prompt: "look"})
@@ -92,6 +92,12 @@ func TestDecideWhereTheCountIsDeleted(t *testing.T) {
 	}
 	if first, run := decide(t, b, 2, false, false); !first || !run {
 		t.Errorf("got first %v, run %v", first, run)
+	}
+	if _, err := kv.PutString(t.Context(), "ana", "garbage"); err != nil {
+		t.Fatal(err)
+	}
+	if first, run := decide(t, b, 3, false, false); !first || !run {
+		t.Errorf("after garbage: got first %v, run %v", first, run)
 	}
 }
 
