@@ -235,6 +235,9 @@ func (a *account) load() error {
 	case errors.Is(err, records.ErrDeleted), errors.Is(err, records.ErrNotFound) && a.ofPerson(): // it starts again at 0
 	case errors.Is(err, records.ErrNotFound):
 		record = a.known()
+	case errors.Is(err, errUnreadable): // nor would it be readable the next time
+		a.ledger.Log.Warn().Err(err).Str("record", a.key).Msg("read what was spent: failed; it is written again as this host knows it")
+		record = a.record
 	case err != nil:
 		return err
 	}

@@ -119,10 +119,14 @@ func (l *Ledger) Lost(ctx context.Context, run string, now time.Time) (sum int64
 	return sum, nil
 }
 
-// day is the record of a day, empty before the first call.
+// day is the record of a day, empty before the first call, and where it cannot be read.
 func (l *Ledger) day(ctx context.Context, at time.Time) (Spend, error) {
 	s, _, err := l.read(ctx, spendKey(l.Agent, at))
-	if errors.Is(err, records.ErrNotFound) {
+	switch {
+	case errors.Is(err, errUnreadable):
+		l.Log.Warn().Err(err).Str("agent", l.Agent).Msg("read what was spent: failed; the day counts as nothing")
+		err = nil
+	case errors.Is(err, records.ErrNotFound):
 		err = nil
 	}
 	return s, err
@@ -134,9 +138,14 @@ func (l *Ledger) read(ctx context.Context, key string) (s Spend, revision uint64
 	if err != nil {
 		return s, 0, err
 	}
-	err = json.Unmarshal(entry.Data, &s)
-	return s, entry.Seq, err
+	if err := json.Unmarshal(entry.Data, &s); err != nil {
+		return Spend{}, entry.Seq, fmt.Errorf("record %s: %w: %w", key, errUnreadable, err)
+	}
+	return s, entry.Seq, nil
 }
+
+// errUnreadable is wrapped by the error of a record that something else than a host has written.
+var errUnreadable = errors.New("no host has written it")
 
 func (l *Ledger) records(ctx context.Context) (jetstream.KeyValue, error) {
 	l.mu.Lock()

@@ -159,6 +159,32 @@ func TestLedgerRestartsWhenItsRecordIsDeleted(t *testing.T) {
 	w.booked(7)
 }
 
+// A record that no host has written is written again as the host knows it: no call waits for it.
+func TestLedgerReplacesARecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	till := w.till("one", longTTL)
+	defer till.Close()
+	till.Settle(0, 5)
+	w.booked(5)
+	kv, err := w.bus.JS.KeyValue(t.Context(), bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, garbage := range []string{"garbage", `{"spent":"much"}`, "[]"} {
+		if _, err := kv.Put(t.Context(), today(), []byte(garbage)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
+		defer cancel()
+		if ok, err := till.Reserve(ctx, 1, 7, 100); !ok || err != nil {
+			t.Fatalf("after %s: got %v, %v", garbage, ok, err)
+		}
+		till.Settle(7, 7)
+		w.booked(5 + 7*int64(i+1))
+	}
+}
+
 // booked waits until the record of ana says how much is spent.
 func (w *world) booked(want int64) {
 	w.t.Helper()
