@@ -42,9 +42,9 @@ func (s *Signer) renew(ctx context.Context, js jetstream.JetStream) (said string
 	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
 	defer cancel()
 	keys := *s.keys.Load()
-	now, err := Read(ctx, js)
+	now, revision, err := read(ctx, js)
 	if errors.Is(err, records.ErrNotFound) {
-		return putBack(ctx, js, keys[0])
+		return putBack(ctx, js, keys[0], revision)
 	}
 	if err != nil {
 		return "", err
@@ -63,20 +63,21 @@ func (s *Signer) renew(ctx context.Context, js jetstream.JetStream) (said string
 	return "the bucket was made again with another key for route messages: this host signs with that now", nil
 }
 
-// putBack writes a key into a bucket that has none. While there is no bucket nothing happens.
-func putBack(ctx context.Context, js jetstream.JetStream, key []byte) (said string, err error) {
+// putBack writes a key into a bucket that has none, in the place of a revision that is none. While there
+// is no bucket nothing happens.
+func putBack(ctx context.Context, js jetstream.JetStream, key []byte, revision uint64) (said string, err error) {
 	kv, err := js.KeyValue(ctx, bus.LanesBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return "", nil
 	}
 	if err == nil {
-		_, err = kv.Create(ctx, Key, key)
+		_, err = records.Replace(ctx, kv, Key, key, revision)
 	}
-	if errors.Is(err, jetstream.ErrKeyExists) {
+	if records.Overtaken(err) {
 		return "", nil // another host was quicker; the next look finds it
 	}
 	if err != nil {
 		return "", fmt.Errorf("put back the key for route messages: %w", err)
 	}
-	return "the key for route messages was gone, as after the bucket was made again: this host has put its own back", nil
+	return "the key for route messages was gone or overwritten, as after the bucket was made again: this host has put its own back", nil
 }

@@ -2,11 +2,13 @@ package signing_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
+	"agenthost/bus/records"
 	"agenthost/bus/signing"
 
 	"github.com/nats-io/nats.go"
@@ -57,6 +59,22 @@ func TestKeyIsPutBack(t *testing.T) {
 			return err == nil && verifies(s, host)
 		})
 		bustest.Eventually(t, "it is said", func() bool { return strings.Contains(log.String(), "has put its own back") })
+		for _, garbage := range []string{"", "short"} { // with which anyone could sign
+			kv, err := b.JS.KeyValue(t.Context(), bus.LanesBucket)
+			if err == nil {
+				_, err = kv.PutString(t.Context(), signing.Key, garbage)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := signing.Read(t.Context(), b.JS); !errors.Is(err, records.ErrNotFound) {
+				t.Errorf("%q: got %v, want %v", garbage, err, records.ErrNotFound)
+			}
+			bustest.Eventually(t, "the key is in its place", func() bool {
+				s, err := signing.Read(t.Context(), b.JS)
+				return err == nil && verifies(s, host)
+			})
+		}
 	})
 }
 

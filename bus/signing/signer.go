@@ -45,7 +45,7 @@ func newSigner(key []byte, since time.Time) *Signer {
 
 // Open reads the key of the fleet; the first host makes it.
 func Open(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
-	s, err := Read(ctx, js)
+	s, revision, err := read(ctx, js)
 	if !errors.Is(err, records.ErrNotFound) {
 		return s, err
 	}
@@ -55,22 +55,34 @@ func Open(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
 	}
 	key := make([]byte, sha256.Size)
 	_, _ = rand.Read(key) // never fails
-	if _, err := kv.Create(ctx, Key, key); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+	if _, err := records.Replace(ctx, kv, Key, key, revision); err != nil && !records.Overtaken(err) {
 		return nil, fmt.Errorf("make the key for route messages: %w", err)
 	}
 	return Read(ctx, js) // the one that all hosts use, whichever host made it
 }
 
-// Read reads the key of the fleet. The error is records.ErrNotFound when no host has made one.
+// Read reads the key of the fleet. The error is records.ErrNotFound when no host has made one, also
+// where something else stands in its place.
 func Read(ctx context.Context, js jetstream.JetStream) (*Signer, error) {
+	s, _, err := read(ctx, js)
+	return s, err
+}
+
+// read is Read; with records.ErrNotFound revision is that of what stands in the place of a key.
+func read(ctx context.Context, js jetstream.JetStream) (s *Signer, revision uint64, err error) {
 	entry, err := records.NewReader(js).Entry(ctx, bus.LanesBucket, Key)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound):
 		err = records.ErrNotFound
+	case errors.Is(err, records.ErrNotFound):
+		entry.Seq = 0
+	case err == nil && len(entry.Data) < sha256.Size: // with which anyone could sign
+		err = fmt.Errorf("%d bytes are no key: %w", len(entry.Data), records.ErrNotFound)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the key for route messages: %w", err)
+		return nil, entry.Seq, fmt.Errorf("read the key for route messages: %w", err)
 	}
-	return newSigner(entry.Data, entry.Time), nil
+	return newSigner(entry.Data, entry.Time), entry.Seq, nil
 }
 
 // Sign signs msg if it is a route message, or a timer that fires as one. A nil
