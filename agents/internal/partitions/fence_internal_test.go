@@ -149,16 +149,31 @@ func TestFormerPartitionIsDone(t *testing.T) {
 	}
 }
 
-// Without the record, or with messages that only look like those of a later layout, the hosts
-// agree on a layout beyond all that they have met.
+// Without the record, with one that cannot be read, or with messages that only look like those of a
+// later layout, the hosts agree on a layout beyond all that they have met.
 func TestLostRecord(t *testing.T) {
 	t.Parallel()
+	for name, lose := range map[string]func(kv jetstream.KeyValue, key string) error{
+		"purged": func(kv jetstream.KeyValue, key string) error { return kv.Purge(t.Context(), key) },
+		"unreadable": func(kv jetstream.KeyValue, key string) error {
+			_, err := kv.PutString(t.Context(), key, `{"partitions":"many"}`)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testLostRecord(t, lose)
+		})
+	}
+}
+
+func testLostRecord(t *testing.T, lose func(kv jetstream.KeyValue, key string) error) {
 	b, _, after := fleetOfTwo(t)
 	kv, err := b.JS.KeyValue(t.Context(), bus.LanesBucket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kv.Purge(t.Context(), lanes.LayoutKey("ana")); err != nil {
+	if err := lose(kv, lanes.LayoutKey("ana")); err != nil {
 		t.Fatal(err)
 	}
 	d := hostOn(t, b, 2)

@@ -71,18 +71,16 @@ func (d *Division) settleOnce(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// read reads the record. Where it was lost, this host goes by what it knows.
+// read reads the record. Where it was lost or cannot be read, this host goes by what it knows.
 func (d *Division) read(ctx context.Context) error {
 	entry, err := d.agent.Parts.Reader.Entry(ctx, bus.LanesBucket, lanes.LayoutKey(d.agent.ID))
 	lost := errors.Is(err, records.ErrNotFound)
 	if err != nil && !lost {
 		return err
 	}
-	l := undivided
+	l, unreadable := undivided, error(nil)
 	if !lost {
-		if l, err = ReadLayout(entry.Data); err != nil {
-			return err
-		}
+		l, unreadable = ReadLayout(entry.Data)
 	}
 	d.handing.Lock()
 	defer d.handing.Unlock()
@@ -92,6 +90,10 @@ func (d *Division) read(ctx context.Context) error {
 	switch {
 	case lost:
 		d.revision = 0
+	case unreadable != nil:
+		d.agent.Log().Warn().Err(unreadable).Str("bucket", bus.LanesBucket).Str("key", lanes.LayoutKey(d.agent.ID)).
+			Msg("read the record of the partitions: failed; this host writes what it knows in its place")
+		d.revision = entry.Seq
 	case entry.Seq >= d.revision:
 		d.take(entry.Seq, l)
 	}
