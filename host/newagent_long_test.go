@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"agenthost/bus"
@@ -55,25 +56,46 @@ func TestNewAgentAnswersNothingOld(t *testing.T) {
 	}
 }
 
-// Hosts that run write down again which agents take what, when the record is lost with its bucket:
-// an agent that is added later answers nothing old.
+// Hosts that run write down again which agents take what, when the record is lost with its bucket or
+// overwritten: an agent that is added later answers nothing old.
 func TestNewAgentAfterTheRecordWasLost(t *testing.T) {
 	t.Parallel()
+	t.Run("bucket made again", func(t *testing.T) {
+		t.Parallel()
+		testNewAgentAfter(t, func(f *changedFleet) {
+			if err := f.bus.JS.DeleteKeyValue(t.Context(), bus.LanesBucket); err != nil {
+				t.Fatal(err)
+			}
+			bustest.Provision(t, f.bus.JS)
+		})
+	})
+	t.Run("overwritten", func(t *testing.T) {
+		t.Parallel()
+		testNewAgentAfter(t, func(f *changedFleet) {
+			kv, err := f.bus.JS.KeyValue(t.Context(), bus.LanesBucket)
+			if err == nil {
+				_, err = kv.PutString(t.Context(), "moves", "garbage")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+func testNewAgentAfter(t *testing.T, lose func(*changedFleet)) {
 	f := newChangedFleet(t)
 	_, stop := f.start("blue", f.config("demo", "ana"))
 	f.write("demo", "old")
 	f.done("ana")
-	if err := f.bus.JS.DeleteKeyValue(t.Context(), bus.LanesBucket); err != nil {
-		t.Fatal(err)
-	}
-	bustest.Provision(t, f.bus.JS)
+	lose(f)
 	waittest.Until(t, "the record is back", func() bool {
 		kv, err := f.bus.JS.KeyValue(t.Context(), bus.LanesBucket)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = kv.Get(t.Context(), "moves")
-		return err == nil
+		entry, err := kv.Get(t.Context(), "moves")
+		return err == nil && json.Valid(entry.Value())
 	})
 	stop()
 	all := append([]string{"ana"}, everyLane()...)

@@ -214,7 +214,10 @@ func (s *Set) tryAgree(ctx context.Context, before, after map[string][]string) (
 		m, revision := moves{}, uint64(0)
 		switch entry, err := s.Reader.Entry(ctx, bus.LanesBucket, movesKey); {
 		case err == nil:
-			m, revision = readMoves(entry.Data), entry.Seq
+			revision = entry.Seq
+			if m, err = readMoves(entry.Data); err != nil {
+				m = s.routing.Load().moves
+			}
 		case !errors.Is(err, records.ErrNotFound):
 			return nil, 0, fmt.Errorf("read moves: %w", err)
 		}
@@ -268,14 +271,14 @@ func (m moves) last() (at time.Time) {
 	return at
 }
 
-// readMoves reads what hosts have agreed on; of another format, nothing.
-func readMoves(data []byte) moves {
+// readMoves reads what hosts have agreed on.
+func readMoves(data []byte) (moves, error) {
 	m := moves{}
-	if json.Unmarshal(data, &m) != nil {
-		return moves{}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, err
 	}
 	maps.DeleteFunc(m, func(_ string, h history) bool { return len(h) == 0 })
-	return m
+	return m, nil
 }
 
 // followMoves takes over what other hosts write, until ctx ends.
@@ -284,7 +287,7 @@ func (s *Set) followMoves(ctx context.Context, whole func()) {
 	records.Mirror(ctx, s.JS, bus.LanesBucket, s.Log, func(entry jetstream.KeyValueEntry) {
 		if entry.Operation() != jetstream.KeyValuePut { // hosts go on by what they know
 			if entry.Key() == movesKey {
-				s.putBackMoves(ctx)
+				s.putBackMoves(ctx, 0)
 			}
 			return
 		}
@@ -297,14 +300,20 @@ func (s *Set) followMoves(ctx context.Context, whole func()) {
 		if entry.Key() != movesKey {
 			return
 		}
-		m := readMoves(entry.Value())
+		m, err := readMoves(entry.Value())
+		if err != nil {
+			s.Log.Warn().Err(err).Str("bucket", bus.LanesBucket).Str("key", movesKey).Msg("read which agents channels have: failed; this host writes what it knows in its place")
+			s.putBackMoves(ctx, entry.Revision())
+			return
+		}
 		s.route(func(v *routing) *routing { return v.with(m) })
 	}, whole)
 }
 
-// putBackMoves writes the moves again when they were lost with their bucket: the next agent that is
-// added would take all that is stored. Where another host was quicker, its moves count.
-func (s *Set) putBackMoves(ctx context.Context) {
+// putBackMoves writes the moves again when they were lost with their bucket, or in the place of a
+// revision that cannot be read: the next agent that is added would take all that is stored. Where
+// another host was quicker, its moves count.
+func (s *Set) putBackMoves(ctx context.Context, revision uint64) {
 	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
 	defer cancel()
 	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
@@ -313,9 +322,9 @@ func (s *Set) putBackMoves(ctx context.Context) {
 		data, err = json.Marshal(s.routing.Load().moves)
 	}
 	if err == nil {
-		_, err = kv.Create(ctx, movesKey, data)
+		_, err = records.Replace(ctx, kv, movesKey, data, revision)
 	}
-	if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+	if err != nil && !records.Overtaken(err) {
 		s.Log.Warn().Err(err).Msg("write again which agents channels have: failed; an agent that is added while no host runs may answer old messages")
 	}
 }
