@@ -58,6 +58,15 @@ func (a *Archive) Prune(ctx context.Context, agent string, before time.Time, bus
 	return p, err
 }
 
+// Now is the time by the clock of NATS, by which the commits of sessions are dated.
+func (a *Archive) Now(ctx context.Context) (time.Time, error) {
+	stream, err := a.js.Stream(ctx, bus.SessionsStream)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look up stream %s: %w", bus.SessionsStream, err)
+	}
+	return stream.CachedInfo().TimeStamp, nil
+}
+
 // pruneAll prunes sessions, then the objects that no other names. One that cannot
 // be deleted leaves the others their turn.
 func (a *Archive) pruneAll(ctx context.Context, agent string, sids []string, keep func(run.State, Summary) error, gone func(Key), p *Pruning) error {

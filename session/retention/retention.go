@@ -36,6 +36,7 @@ type Sweeper struct {
 }
 
 type archive interface {
+	Now(ctx context.Context) (time.Time, error)
 	Prune(ctx context.Context, agent string, before time.Time, busy func(session.Key) bool, gone func(session.Key)) (session.Pruning, error)
 	DeleteLeft(ctx context.Context, before time.Time) (deleted int, err error)
 }
@@ -96,10 +97,17 @@ func (s *Sweeper) sweep(ctx context.Context, agent string, age time.Duration) {
 		}
 		return
 	}
+	now, err := s.Archive.Now(ctx) // a host whose clock is ahead would take all for old
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Log.Warn().Err(err).Str("agent", agent).Msg("delete old sessions: cannot ask NATS for the time; retrying")
+		}
+		return
+	}
 	began := time.Now()
 	busy := func(key session.Key) bool { return s.Busy(agent, key) }
 	gone := func(key session.Key) { s.Gone(agent, key) }
-	p, err := s.Archive.Prune(ctx, agent, began.Add(-age), busy, gone)
+	p, err := s.Archive.Prune(ctx, agent, now.Add(-age), busy, gone)
 	if p.Sessions > 0 {
 		s.Log.Info().Str("agent", agent).Dur("older_than_ms", age).Int("sessions", p.Sessions).Int("commits", p.Commits).
 			Int("files", p.Objects).Dur("took", time.Since(began)).Msg("delete old sessions")
@@ -110,7 +118,11 @@ func (s *Sweeper) sweep(ctx context.Context, agent string, age time.Duration) {
 }
 
 func (s *Sweeper) sweepFiles(ctx context.Context) {
-	n, err := s.Archive.DeleteLeft(ctx, time.Now().Add(-fileEvery))
+	n := 0
+	now, err := s.Archive.Now(ctx)
+	if err == nil {
+		n, err = s.Archive.DeleteLeft(ctx, now.Add(-fileEvery))
+	}
 	if n > 0 {
 		s.Log.Info().Int("files", n).Msg("delete files that deleted sessions have left")
 	}

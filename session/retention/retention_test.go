@@ -23,7 +23,10 @@ type pruned struct {
 	left  int                    // how many there are
 	fails int                    // which look for them fails
 	err   error
+	ahead time.Duration // by which the clock of NATS is
 }
+
+func (p *pruned) Now(context.Context) (time.Time, error) { return time.Now().Add(p.ahead), nil }
 
 func (p *pruned) DeleteLeft(_ context.Context, before time.Time) (int, error) {
 	p.files = append(p.files, time.Since(before))
@@ -82,6 +85,40 @@ func TestSweeperKeepsItsTimes(t *testing.T) {
 			t.Errorf("got the log\n%s", text)
 		}
 	})
+}
+
+// What is old is so by the clock of NATS, whatever that of the host says.
+func TestSweeperGoesByTheClockOfNATS(t *testing.T) {
+	for _, ahead := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			archive := &pruned{asked: map[string][]time.Time{}, ahead: ahead, err: errors.New("none")}
+			s := &retention.Sweeper{
+				Archive: archive, Ages: func() map[string]time.Duration { return map[string]time.Duration{"ana": 24 * time.Hour} }, Log: zerolog.Nop(),
+				Owns: func(context.Context, string) (bool, error) { return true, nil },
+				Busy: func(string, session.Key) bool { return false }, Gone: func(string, session.Key) {},
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); s.Run(ctx) }()
+			begun := time.Now()
+			time.Sleep(2 * time.Hour)
+			cancel()
+			<-done
+			for _, before := range archive.asked["ana"] {
+				if off := before.Sub(begun.Add(ahead - 24*time.Hour)); off < 0 || off > 2*time.Hour {
+					t.Errorf("NATS is %v ahead: sessions before %v were deleted at %v", ahead, before, begun)
+				}
+			}
+			for _, age := range archive.files {
+				if age != 24*time.Hour-ahead {
+					t.Errorf("NATS is %v ahead: files that were left for %v were deleted", ahead, age)
+				}
+			}
+			if len(archive.asked["ana"]) == 0 || len(archive.files) == 0 {
+				t.Error("nothing was looked at")
+			}
+		})
+	}
 }
 
 // Files that were left are looked for once an hour, each once a day, with or without
