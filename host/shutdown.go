@@ -67,7 +67,7 @@ func (a *assembly) serveAgents(ctx, work context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- a.fleet.Run(ctx, work) }()
 	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
-		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts)()
+		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts, a.watchStreams)()
 		a.becomeReady(len(a.now.Load().Agents))
 	}
 	return <-ended

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"agenthost/bus/delivery"
@@ -18,6 +17,7 @@ type State struct {
 	Name     string
 	Missing  bool   // the next host makes it
 	Foreign  string // settings that another program chose, in words
+	Lacks    string // settings that the next host sets again, in words
 	Fault    error  // why hosts cannot use it as it is
 	Replicas int    // that are up to date, of those it has
 	Has      int
@@ -53,11 +53,7 @@ func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int)
 		Name: want.Name, Fault: cmp.Or(checkLanes(info.Config, lanes), fault(info.Config, want)), Bytes: info.State.Bytes,
 		Has: info.Config.Replicas, Replicas: info.Config.Replicas,
 	}
-	var words []string
-	for _, f := range foreignSettings(info.Config, want) {
-		words = append(words, fmt.Sprintf("%s %v", f.name, f.value))
-	}
-	s.Foreign = strings.Join(words, ", ")
+	s.Foreign, s.Lacks = inWords(foreignSettings(info.Config, want)), inWords(lacking(info.Config, want))
 	if info.Cluster != nil {
 		for _, peer := range info.Cluster.Replicas {
 			if !peer.Current || peer.Offline {

@@ -265,6 +265,9 @@ func (o note) stream(s streams.State) {
 	case s.Replicas < s.Has:
 		o.warn("start the servers that are down, and let them catch up", "%d of its %d replicas are up to date", s.Replicas, s.Has)
 	}
+	if s.Lacks != "" {
+		o.warn("restart a host, which sets it again; one that runs does so within a minute", "lacks what hosts need: %s", s.Lacks)
+	}
 	if s.Foreign != "" {
 		o.warn("if that is not intended, change it with the nats command", "has settings of its own, which stay: %s", s.Foreign)
 	}
