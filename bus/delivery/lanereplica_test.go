@@ -3,6 +3,7 @@
 package delivery_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -44,12 +45,25 @@ func TestLaneOfReplicasIsTakenOverUnderLoad(t *testing.T) {
 		waittest.For(t, "the lane is taken over", h.gained)
 		published += done()
 		waittest.Until(t, "all is held", func() bool { return h.Held() == published && consumer(t, js).NumPending == 0 })
+		waittest.Until(t, "all servers have that", func() bool { return copied(t, js) })
 		stepDown(t, js)
 		if due := consumer(t, js); due.NumAckPending+int(due.NumPending) != published || due.AckFloor.Stream != 0 {
 			t.Fatalf("of %d messages, none acknowledged, %d and %d are due under another leader, those behind %d",
 				published, due.NumAckPending, due.NumPending, due.AckFloor.Stream)
 		}
 	}
+}
+
+// copied reports whether every server has all of the stream and of the consumer: on a busy machine a
+// new leader may count from a copy that is behind.
+func copied(t *testing.T, js jetstream.JetStream) bool {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), bus.InboundStream)
+	if err != nil {
+		return false
+	}
+	behind := func(p *jetstream.PeerInfo) bool { return !p.Current || p.Offline || p.Lag > 0 }
+	return !slices.ContainsFunc(append(stream.CachedInfo().Cluster.Replicas, consumer(t, js).Cluster.Replicas...), behind)
 }
 
 // load publishes until done is called, which says how many messages; loaded is closed when
