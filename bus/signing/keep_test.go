@@ -59,7 +59,7 @@ func TestKeyIsPutBack(t *testing.T) {
 			return err == nil && verifies(s, host)
 		})
 		bustest.Eventually(t, "it is said", func() bool { return strings.Contains(log.String(), "has put its own back") })
-		for _, garbage := range []string{"", "short"} { // with which anyone could sign
+		for _, garbage := range []string{"", "short", strings.Repeat("long", 20)} { // with which others could sign
 			kv, err := b.JS.KeyValue(t.Context(), bus.LanesBucket)
 			if err == nil {
 				_, err = kv.PutString(t.Context(), signing.Key, garbage)

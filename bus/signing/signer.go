@@ -76,7 +76,7 @@ func read(ctx context.Context, js jetstream.JetStream) (s *Signer, revision uint
 		err = records.ErrNotFound
 	case errors.Is(err, records.ErrNotFound):
 		entry.Seq = 0
-	case err == nil && len(entry.Data) < sha256.Size: // with which anyone could sign
+	case err == nil && len(entry.Data) != sha256.Size: // such as an empty value, with which anyone could sign
 		err = fmt.Errorf("%d bytes are no key: %w", len(entry.Data), records.ErrNotFound)
 	}
 	if err != nil {
