@@ -38,6 +38,11 @@ func (x *Index) Run(ctx context.Context, js jetstream.JetStream, log zerolog.Log
 	x.js = js
 	x.mu.Unlock()
 	take := func(e jetstream.KeyValueEntry) {
+		_, ok := read(e)
+		if !ok && e.Operation() == jetstream.KeyValuePut && !strings.HasPrefix(e.Key(), logoutPrefix) {
+			log.Warn().Str("token", e.Key()).Str("bucket", bus.TokensBucket).
+				Msg("read token: the entry was not written by a host and admits no request; revoke it with agenthost tokens revoke, and make another")
+		}
 		if x.take(e) && slices.Contains(x.configured, e.Key()) {
 			log.Warn().Str("token", e.Key()).Msg("http.tokens has the name of a token that was made by command, which is refused: revoke it with agenthost tokens revoke, and make one of another name")
 		}
