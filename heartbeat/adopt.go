@@ -32,7 +32,7 @@ func (k *Keeper) adoptAll(ctx context.Context) bool {
 }
 
 func (k *Keeper) adopt(ctx context.Context) error {
-	have, err := readEntries(ctx, k.JS)
+	have, err := readEntries(ctx, k.JS, ">")
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (e Entry) misdated(now time.Time) (bool, error) {
 
 // Entries lists what is scheduled, of all agents, what is due first in front.
 func Entries(ctx context.Context, js jetstream.JetStream) ([]Entry, error) {
-	kept, err := readEntries(ctx, js)
+	kept, err := readEntries(ctx, js, ">")
 	if err != nil {
 		return nil, err
 	}
@@ -117,33 +117,18 @@ type kept struct {
 	revision uint64
 }
 
-func readEntries(ctx context.Context, js jetstream.JetStream, filters ...string) (map[string]kept, error) {
-	if len(filters) == 0 {
-		filters = []string{">"}
-	}
-	kv, err := js.KeyValue(ctx, bus.SchedulesBucket)
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	watch, err := kv.WatchFiltered(ctx, filters, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	defer func() { _ = watch.Stop() }() // the connection may be gone
+// readEntries are those at keys that match filter.
+func readEntries(ctx context.Context, js jetstream.JetStream, filter string) (map[string]kept, error) {
 	list := map[string]kept{}
-	for {
-		select {
-		case entry := <-watch.Updates():
-			if entry == nil {
-				return list, nil
-			}
-			if k, err := decodeKept(entry.Revision(), entry.Value()); err == nil {
-				list[entry.Key()] = k
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list schedules: %w", ctx.Err())
+	for entry, err := range records.Entries(ctx, js, bus.SchedulesBucket, filter) {
+		if err != nil {
+			return nil, fmt.Errorf("list schedules: %w", err)
+		}
+		if k, err := decodeKept(entry.Revision(), entry.Value()); err == nil {
+			list[entry.Key()] = k
 		}
 	}
+	return list, nil
 }
 
 func decodeKept(revision uint64, data []byte) (kept, error) {

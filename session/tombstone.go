@@ -67,12 +67,9 @@ func (s *Store) Tombstone(ctx context.Context, agent string, key Key) (d Tombsto
 	return d, nil
 }
 
-// reached is how far the streams of lanes have come. Of a session whose last commit is so old that
-// none of them has a message of it any more it is nothing.
+// reached is how far the streams of lanes have come. Of a session whose last commit is so old, by the
+// clock of NATS, that none of them has a message of it any more it is nothing.
 func (a *Archive) reached(ctx context.Context, last time.Time) (d Tombstone, err error) {
-	if time.Since(last) > bus.RequestsAge {
-		return d, nil
-	}
 	d.Reached = map[string]uint64{}
 	for _, name := range bus.LaneStreams() {
 		stream, err := a.js.Stream(ctx, name)
@@ -80,7 +77,7 @@ func (a *Archive) reached(ctx context.Context, last time.Time) (d Tombstone, err
 		case errors.Is(err, jetstream.ErrStreamNotFound):
 		case err != nil:
 			return d, fmt.Errorf("look up stream %s: %w", name, err)
-		default:
+		case stream.CachedInfo().TimeStamp.Sub(last) <= bus.RequestsAge:
 			d.Reached[name] = stream.CachedInfo().State.LastSeq
 		}
 	}
@@ -126,7 +123,11 @@ func (a *Archive) Deleted(ctx context.Context, agent, sid string) (bool, error) 
 
 // NoteDeletion keeps the record of a deletion that is made by other means than Delete.
 func (a *Archive) NoteDeletion(ctx context.Context, agent, sid string) error {
-	d, err := a.reached(ctx, time.Now())
+	now, err := a.Now(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := a.reached(ctx, now)
 	if err != nil {
 		return err
 	}

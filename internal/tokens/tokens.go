@@ -125,31 +125,18 @@ func (s *Store) Add(ctx context.Context, want Token) (made Token, token string, 
 
 // List is what was made and not revoked, by name.
 func (s *Store) List(ctx context.Context) ([]Token, error) {
-	kv, err := s.js.KeyValue(ctx, bus.TokensBucket)
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	watch, err := kv.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	defer func() { _ = watch.Stop() }() // the connection may be gone
 	list := []Token{}
-	for {
-		select {
-		case e := <-watch.Updates():
-			if e == nil {
-				slices.SortFunc(list, func(a, b Token) int { return cmp.Compare(a.Name, b.Name) })
-				return list, nil
-			}
-			if t, ok := read(e); ok {
-				t.Hash = ""
-				list = append(list, t)
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("list tokens: %w", context.Cause(ctx))
+	for e, err := range records.Entries(ctx, s.js, bus.TokensBucket, ">") {
+		if err != nil {
+			return nil, fmt.Errorf("list tokens: %w", err)
+		}
+		if t, ok := read(e); ok {
+			t.Hash = ""
+			list = append(list, t)
 		}
 	}
+	slices.SortFunc(list, func(a, b Token) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
 }
 
 // Revoke ends a token.
