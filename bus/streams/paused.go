@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ type Paused struct {
 func PausedLanes(ctx context.Context, js jetstream.JetStream) (paused []Paused, err error) {
 	for _, name := range bus.LaneStreams() {
 		stream, err := js.Stream(ctx, name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			continue // the next host makes it
+		}
 		if err != nil {
 			return nil, fmt.Errorf("look at stream %s: %w", name, err)
 		}

@@ -248,7 +248,7 @@ func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) 
 func (d *Doctor) lanes(ctx context.Context, n *notes, js jetstream.JetStream) {
 	paused, err := streams.PausedLanes(ctx, js)
 	if err != nil {
-		return // no host has made the streams, or this user may not list consumers
+		return // this user may not list consumers
 	}
 	for _, p := range paused {
 		n.on("nats", p.Stream+" "+p.Name).fail(fmt.Sprintf("nats consumer resume %s %s", p.Stream, p.Name),

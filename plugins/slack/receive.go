@@ -164,7 +164,7 @@ func (c *Channel) name(ctx context.Context, user string) string {
 	if known || nameless {
 		return name
 	}
-	ctx, cancel := context.WithTimeout(ctx, nameWithin)
+	within, cancel := context.WithTimeout(ctx, nameWithin)
 	defer cancel()
 	var info struct {
 		User struct {
@@ -175,9 +175,9 @@ func (c *Channel) name(ctx context.Context, user string) string {
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	err := c.call(ctx, "users.info", arguments("user", user), &info)
+	err := c.call(within, "users.info", arguments("user", user), &info)
 	if err != nil && !forGood(err) {
-		if _, answered := errors.AsType[*apiError](err); !answered {
+		if _, answered := errors.AsType[*apiError](err); !answered && ctx.Err() == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.nameless = time.Now().Add(namesAgain)
