@@ -61,8 +61,8 @@ func (c *Courier) ensureConsumer(ctx context.Context) (jetstream.Consumer, error
 	return consumer, nil
 }
 
-// startOver forgets how far the account had come when the stream is another one than before:
-// its sequences begin anew.
+// startOver forgets how far the account had come when the stream was deleted and made again:
+// its sequences count from 1.
 func (c *Courier) startOver(created time.Time) {
 	if !c.created.IsZero() && !created.Equal(c.created) {
 		c.position, c.all = 0, true

@@ -24,8 +24,8 @@ type Following struct {
 	// Began is called whenever the stream is being read, at first and again: messages come
 	// from behind this sequence on, and so many are there already.
 	Began func(after, pending uint64)
-	// MadeAgain is called when the stream is another one than before, whose sequences begin
-	// anew, before the first message of that.
+	// MadeAgain is called when the stream was deleted and made again, before the first message
+	// of the new one: its sequences count from 1.
 	MadeAgain func()
 	// Take gets each message once, in the order of the stream. An error ends the following.
 	Take func(jetstream.Msg, *jetstream.MsgMetadata) error
