@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"agenthost/bus/streams"
 	"agenthost/internal/control"
 )
 
@@ -67,7 +68,8 @@ func (a *assembly) serveAgents(ctx, work context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- a.fleet.Run(ctx, work) }()
 	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
-		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts, a.watchStreams)()
+		watch := &streams.Watch{JS: a.bus.JS, Replicas: a.opt.Config.NATS.Replicas, Log: a.log}
+		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts, watch.Run)()
 		a.becomeReady(len(a.now.Load().Agents))
 	}
 	return <-ended

@@ -63,8 +63,8 @@ func (s *Signer) renew(ctx context.Context, js jetstream.JetStream) (said string
 	return "the bucket was made again with another key for route messages: this host signs with that now", nil
 }
 
-// putBack writes a key into a bucket that has none, in the place of a revision that is none. While there
-// is no bucket nothing happens.
+// putBack writes the key of this host into a bucket without one. A revision other than 0 is that of a value
+// that is no key, which it replaces. While there is no bucket nothing happens.
 func putBack(ctx context.Context, js jetstream.JetStream, key []byte, revision uint64) (said string, err error) {
 	kv, err := js.KeyValue(ctx, bus.LanesBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {

@@ -24,12 +24,13 @@ type Watch struct {
 }
 
 // Run looks until ctx ends. What is foreign at the first look Provision has reported.
-func (w *Watch) Run(ctx context.Context) {
+func (w *Watch) Run(ctx context.Context) error {
 	w.known = map[string]string{}
 	for ctx.Err() == nil {
 		w.look(ctx)
 		bus.Pause(ctx, watchEvery)
 	}
+	return ctx.Err()
 }
 
 func (w *Watch) look(ctx context.Context) {

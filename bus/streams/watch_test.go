@@ -25,7 +25,7 @@ func TestWatch(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&streams.Watch{JS: b.JS, Replicas: 1, Log: zerolog.New(&logged)}).Run(ctx)
+			_ = (&streams.Watch{JS: b.JS, Replicas: 1, Log: zerolog.New(&logged)}).Run(ctx)
 		}()
 		defer func() { cancel(); <-done }()
 		time.Sleep(5 * time.Minute)

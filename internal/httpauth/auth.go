@@ -18,7 +18,7 @@ type Options struct {
 	Token  string // it may do all; empty: there is none
 	Tokens []Token
 	// Issued finds a token that was made by command; its error is ErrStarting where those are not known
-	// yet. nil: there are none.
+	// yet. Without it only the tokens of the configuration count.
 	Issued func(sent string, now time.Time) (t Token, ok bool, err error)
 	// LogOut ends a login of a token of the configuration on all hosts, and has it forgotten when it
 	// would have ended by itself; LoggedOut reports whether one was ended, and its error is ErrStarting
