@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -124,7 +125,11 @@ func (c *Channel) message(id string, body []byte) (plugins.Received, error) {
 		return plugins.Received{}, errors.New("the body is not UTF-8")
 	}
 	if c.text != nil {
-		return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: c.text.Fill(body), SentAt: time.Now()}, nil
+		text := c.text.Fill(body)
+		if strings.TrimSpace(text) == "" {
+			return plugins.Received{}, errors.New("the body has nothing at the paths of this webhook's text; want a JSON body that has them")
+		}
+		return plugins.Received{ID: cmp.Or(id, nuid.Next()), Text: text, SentAt: time.Now()}, nil
 	}
 	if !bus.IsObject(body) {
 		if text := bytes.TrimSpace(body); len(text) > 0 {

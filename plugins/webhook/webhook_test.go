@@ -279,25 +279,29 @@ func TestBodies(t *testing.T) {
 		body string
 		code int
 		want string // of what is stored
+		text string // of the settings
 	}{
-		"text":         {"Hello there", 202, `"text":"Hello there"`},
-		"unknown keys": {`{"text":"x","own":[1]}`, 202, `"own":[1]`},
-		"empty":        {"  ", 400, ""},
-		"no text":      {`{"from":"ana"}`, 400, ""},
-		"not UTF-8":    {"\xff\xfe", 400, ""},
-		"a list":       {`["a"]`, 202, `"text":"[\"a\"]"`},
-		"half of it":   {`{"from":`, 400, ""},
-		"more than it": {` {"text":"a"} trailing`, 400, ""},
-		"id, a number": {`{"id":5,"text":"a"}`, 400, ""},
-		"long chat":    {`{"chat":"` + strings.Repeat("x", 300) + `","group":true,"text":"a"}`, 400, ""},
-		"longest id":   {`{"text":"x","id":"` + strings.Repeat("x", 256) + `"}`, 202, `"text":"x"`},
-		"too long id":  {`{"text":"x","id":"` + strings.Repeat("x", 257) + `"}`, 400, ""},
-		"too large":    {`{"text":"` + strings.Repeat("x", 2<<10) + `"}`, 413, ""},
+		"text":         {"Hello there", 202, `"text":"Hello there"`, ""},
+		"unknown keys": {`{"text":"x","own":[1]}`, 202, `"own":[1]`, ""},
+		"empty":        {"  ", 400, "", ""},
+		"no text":      {`{"from":"ana"}`, 400, "", ""},
+		"not UTF-8":    {"\xff\xfe", 400, "", ""},
+		"a list":       {`["a"]`, 202, `"text":"[\"a\"]"`, ""},
+		"half of it":   {`{"from":`, 400, "", ""},
+		"more than it": {` {"text":"a"} trailing`, 400, "", ""},
+		"id, a number": {`{"id":5,"text":"a"}`, 400, "", ""},
+		"long chat":    {`{"chat":"` + strings.Repeat("x", 300) + `","group":true,"text":"a"}`, 400, "", ""},
+		"longest id":   {`{"text":"x","id":"` + strings.Repeat("x", 256) + `"}`, 202, `"text":"x"`, ""},
+		"too long id":  {`{"text":"x","id":"` + strings.Repeat("x", 257) + `"}`, 400, "", ""},
+		"too large":    {`{"text":"` + strings.Repeat("x", 2<<10) + `"}`, 413, "", ""},
+		"at a path":    {`{"a":"x"}`, 202, `"text":"x "`, "${body.a} ${body.b}"},
+		"at no path":   {`{"c":"x"}`, 400, "", "${body.a} ${body.b}"},
+		"form":         {"a=x", 400, "", "${body.a} ${body.b}"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, settings.Webhook{Secret: "x", Scheme: "token", MaxBody: 2 << 10})
+			s := open(t, settings.Webhook{Secret: "x", Scheme: "token", MaxBody: 2 << 10, Text: tt.text})
 			code, answer := s.post(header("Authorization", "Bearer x"), tt.body)
 			all := strings.Join(s.stored(), " ")
 			if code != tt.code || !strings.Contains(all, tt.want) || tt.want == "" && all != "" {
