@@ -259,12 +259,11 @@ func allAllowed(ctx context.Context, js jetstream.JetStream) (list []Allowed, er
 	return list, nil
 }
 
-// readAllowed reads an entry. What cannot be read allows all the same, so it is
-// listed by its key.
+// readAllowed reads an entry. What no host has written allows nothing, and is listed by its key.
 func readAllowed(id string, at time.Time, data []byte) Allowed {
 	a := Allowed{}
-	if err := json.Unmarshal(data, &a); err != nil {
-		a = Allowed{What: "this entry was not written by a host: " + err.Error(), At: at}
+	if json.Unmarshal(data, &a) != nil || a.ID != id {
+		a = Allowed{What: "this entry was not written by a host and allows nothing", At: at}
 	}
 	a.ID = id
 	return a

@@ -52,7 +52,11 @@ func (x *Index) take(e jetstream.KeyValueEntry, approved func(Pairing)) {
 	}
 	p, ok := read(e)
 	if !ok {
-		x.log.Warn().Str("key", e.Key()).Msg("read pairing: the entry was not written by a host; it is ignored")
+		x.log.Warn().Str("key", e.Key()).Str("bucket", bus.PairingsBucket).
+			Msg("read pairing: the entry was not written by a host and lets in no sender; delete it with the nats command, and approve the person again")
+		if strings.HasPrefix(e.Key(), pairedPrefix) {
+			x.drop(e.Key(), e.Created()) // whom it let in before, as a host that starts now finds
+		}
 		return
 	}
 	x.put(p, e.Created())

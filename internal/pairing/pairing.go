@@ -114,9 +114,23 @@ func (s *Store) Ask(ctx context.Context, p Pairing) (first bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("note a stranger: %w", err)
 	}
-	_, err = kv.Create(ctx, askedPrefix+p.id(), data, jetstream.KeyTTL(Valid))
+	key := askedPrefix + p.id()
+	_, err = kv.Create(ctx, key, data, jetstream.KeyTTL(Valid))
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		return false, nil
+		there, look := kv.Get(ctx, key)
+		if look != nil {
+			return false, nil
+		}
+		if _, ok := read(there); ok {
+			return false, nil
+		}
+		// No host has written it, and it may never expire: the stranger would never hear anything.
+		if err = kv.Delete(ctx, key, jetstream.LastRevision(there.Revision())); err == nil {
+			_, err = kv.Create(ctx, key, data, jetstream.KeyTTL(Valid))
+		}
+		if records.Overtaken(err) {
+			return false, nil
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("note a stranger: %w", err)

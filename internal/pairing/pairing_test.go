@@ -220,6 +220,31 @@ func TestForeignEntries(t *testing.T) {
 	}
 }
 
+// An approval that is overwritten with what no host writes lets in no sender, also on the hosts
+// that knew it. A notice that is overwritten so keeps no stranger from the next one.
+func TestOverwrittenEntries(t *testing.T) {
+	w := open(t)
+	p := w.ask(t, "42")
+	approved, err := w.Approve(t.Context(), p.Code, "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the index has the approval", func() bool { return w.Paired(p) })
+	kv, err := w.js.KeyValue(t.Context(), "AGENT_PAIRINGS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{approved.Key(), p.Key(), stranger("43").Key()} {
+		if _, err := kv.PutString(t.Context(), key, "{"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waittest.Until(t, "the index has it no more", func() bool { return !w.Paired(p) })
+	if q := w.ask(t, "43"); q.Code == "" {
+		t.Error("no code over an entry that no host has written")
+	}
+}
+
 func TestCodesDiffer(t *testing.T) {
 	var codes []string
 	for range 1000 {

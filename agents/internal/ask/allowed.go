@@ -50,9 +50,14 @@ func allowedKey(agent, sid, what string) string {
 // all of them. What cannot be looked up is asked.
 func (s *Store) Allowed(ctx context.Context, agent string, key session.Key, what string) bool {
 	for _, sid := range []string{session.SID(agent, key), everySession} {
-		_, err := s.Reader.Entry(ctx, bus.AllowedBucket, allowedKey(agent, sid, what))
-		if err == nil {
+		id := allowedKey(agent, sid, what)
+		rec, err := s.Reader.Entry(ctx, bus.AllowedBucket, id)
+		a := Allowed{}
+		if err == nil && json.Unmarshal(rec.Data, &a) == nil && a.ID == id {
 			return true
+		}
+		if err == nil {
+			err = fmt.Errorf("entry %s of bucket %s was not written by a host and allows nothing; revoke it with agenthost approvals revoke", id, bus.AllowedBucket)
 		}
 		if !errors.Is(err, records.ErrNotFound) {
 			s.Log.Warn().Err(err).Str("agent", agent).Msg("look up what is allowed")
