@@ -7,6 +7,9 @@ import (
 	"text/tabwriter"
 )
 
+// lastWords is how much is shown of the output of tests that did not end by themselves, in bytes.
+const lastWords = 8 << 10
+
 // A printedTable is printed while it is made: a row takes seconds.
 type printedTable struct {
 	out         io.Writer
@@ -28,8 +31,11 @@ func (t printedTable) row(m mutant, r result) {
 		by = strings.TrimPrefix(m.pkg, "./") + ": " + r.failed[0]
 	}
 	fmt.Fprintf(t.out, "%-*s  %-*s  %7.1f  %s\n", t.name, m.name, t.about, m.breaks, r.took.Seconds(), by)
-	if r.outcome == broken {
+	switch r.outcome {
+	case broken:
 		fmt.Fprintln(t.out, r.output)
+	case crashed, timedOut:
+		fmt.Fprintln(t.out, r.output[max(0, len(r.output)-lastWords):])
 	}
 }
 

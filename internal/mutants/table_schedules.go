@@ -30,9 +30,10 @@ var scheduleMutants = []mutant{
 	},
 	{
 		name: "cancelled-firing-armed", breaks: "what is cancelled while a host arms it does not fire",
-		file: "heartbeat/firing.go", pkg: "./heartbeat", tests: []string{"TestFiringOfACancelledReminderIsTakenBack"},
+		file: "heartbeat/firing.go", pkg: "./heartbeat", tests: []string{"TestFiringOfACancelledReminderIsTakenBack"}, ci: true,
 		old: `	return k.confirm(ctx, e, seq)`,
-		new: `	return true, nil`,
+		new: `	_ = seq
+	return true, nil`,
 	},
 	{
 		name: "missed-firings-all-made-up-for", breaks: "firings that were missed become one",
