@@ -28,7 +28,8 @@ func (r *reader) between(ctx context.Context, id, from string, timeline []event)
 	switch {
 	case err == nil:
 		r.succeeded(key)
-	case ctx.Err() != nil || refused != nil && refused.Status < http.StatusInternalServerError:
+	case ctx.Err() != nil: // the host stops
+	case refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusTooManyRequests): // of the account, not of the room
 	case r.failed(key) >= gapAttempts:
 		r.succeeded(key)
 		r.inbox.Refused(plugins.Received{ID: id}, fmt.Errorf("%w; what was written there is left out", err))

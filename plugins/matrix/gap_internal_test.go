@@ -19,6 +19,8 @@ func TestHistoryThatIsNeverGiven(t *testing.T) {
 		switch {
 		case strings.Contains(r.URL.Path, "!forbidden:test"):
 			w.WriteHeader(http.StatusUnauthorized)
+		case strings.Contains(r.URL.Path, "!refused:test"):
+			w.WriteHeader(http.StatusBadRequest)
 		case strings.Contains(r.URL.Path, "!broken:test"):
 			w.WriteHeader(http.StatusBadGateway)
 		default:
@@ -40,7 +42,7 @@ func TestHistoryThatIsNeverGiven(t *testing.T) {
 		}
 		return 0
 	}
-	for _, room := range []string{"!broken:test", "!aborts:test", "!broken:test"} { // the last is another gap
+	for _, room := range []string{"!refused:test", "!broken:test", "!aborts:test", "!broken:test"} { // the last is another gap
 		if n := tries(room); n != gapAttempts {
 			t.Errorf("the history of %s is left out with try %d, want %d", room, n, gapAttempts)
 		}
