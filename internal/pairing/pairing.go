@@ -98,10 +98,13 @@ func NewCode() string {
 }
 
 // A Store is the bucket of pairings.
-type Store struct{ js jetstream.JetStream }
+type Store struct {
+	js     jetstream.JetStream
+	reader *records.Reader
+}
 
 // NewStore makes a Store.
-func NewStore(js jetstream.JetStream) *Store { return &Store{js} }
+func NewStore(js jetstream.JetStream) *Store { return &Store{js, records.NewReader(js)} }
 
 // Ask notes that a stranger was told of p, and reports whether it is the first
 // notice in its time.
@@ -117,23 +120,40 @@ func (s *Store) Ask(ctx context.Context, p Pairing) (first bool, err error) {
 	key := askedPrefix + p.id()
 	_, err = kv.Create(ctx, key, data, jetstream.KeyTTL(Valid))
 	if errors.Is(err, jetstream.ErrKeyExists) {
-		there, look := kv.Get(ctx, key)
-		if look != nil {
-			return false, nil
+		foreign, looked := s.clearForeign(ctx, kv, key)
+		if looked != nil || !foreign {
+			return false, looked
 		}
-		if _, ok := read(there); ok {
-			return false, nil
-		}
-		// No host has written it, and it may never expire: the stranger would never hear anything.
-		if err = kv.Delete(ctx, key, jetstream.LastRevision(there.Revision())); err == nil {
-			_, err = kv.Create(ctx, key, data, jetstream.KeyTTL(Valid))
-		}
-		if records.Overtaken(err) {
-			return false, nil
-		}
+		_, err = kv.Create(ctx, key, data, jetstream.KeyTTL(Valid))
+	}
+	if errors.Is(err, jetstream.ErrKeyExists) { // another host told them
+		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("note a stranger: %w", err)
+	}
+	return true, nil
+}
+
+// clearForeign deletes an entry that no host has written, and reports whether it did: it may
+// never expire, and the stranger would never hear anything.
+func (s *Store) clearForeign(ctx context.Context, kv jetstream.KeyValue, key string) (bool, error) {
+	rec, err := s.reader.Entry(ctx, bus.PairingsBucket, key)
+	if errors.Is(err, records.ErrNotFound) { // it has just expired: the next message tells of it
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at the notice of a stranger: %w", err)
+	}
+	if _, ok := decode(key, rec.Data); ok {
+		return false, nil
+	}
+	err = kv.Delete(ctx, key, jetstream.LastRevision(rec.Seq))
+	if records.Overtaken(err) { // another host did it
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("delete the notice of a stranger: %w", err)
 	}
 	return true, nil
 }
@@ -174,11 +194,13 @@ func (s *Store) entries(ctx context.Context) (list []entry, err error) {
 }
 
 // read reads an entry. What no host has written pairs nobody.
-func read(e jetstream.KeyValueEntry) (p Pairing, ok bool) {
-	if json.Unmarshal(e.Value(), &p) != nil {
+func read(e jetstream.KeyValueEntry) (p Pairing, ok bool) { return decode(e.Key(), e.Value()) }
+
+func decode(key string, data []byte) (p Pairing, ok bool) {
+	if json.Unmarshal(data, &p) != nil {
 		return p, false
 	}
-	return p, e.Key() == p.Key()
+	return p, key == p.Key()
 }
 
 // ErrNoCode is returned for a code that is wrong, used or too old.
