@@ -98,13 +98,10 @@ func NewCode() string {
 }
 
 // A Store is the bucket of pairings.
-type Store struct {
-	js     jetstream.JetStream
-	reader *records.Reader
-}
+type Store struct{ js jetstream.JetStream }
 
 // NewStore makes a Store.
-func NewStore(js jetstream.JetStream) *Store { return &Store{js, records.NewReader(js)} }
+func NewStore(js jetstream.JetStream) *Store { return &Store{js} }
 
 // Ask notes that a stranger was told of p, and reports whether it is the first
 // notice in its time.
@@ -138,7 +135,7 @@ func (s *Store) Ask(ctx context.Context, p Pairing) (first bool, err error) {
 // clearForeign deletes an entry that no host has written, and reports whether it did: it may
 // never expire, and the stranger would never hear anything.
 func (s *Store) clearForeign(ctx context.Context, kv jetstream.KeyValue, key string) (bool, error) {
-	rec, err := s.reader.Entry(ctx, bus.PairingsBucket, key)
+	rec, err := records.NewReader(s.js).Entry(ctx, bus.PairingsBucket, key)
 	if errors.Is(err, records.ErrNotFound) { // it has just expired: the next message tells of it
 		return false, nil
 	}
