@@ -90,8 +90,8 @@ func TestProvisionKeepsWhatOthersChose(t *testing.T) {
 			t.Errorf("logged %s, want it to say %s", logged.String(), want)
 		}
 	}
-	if strings.Count(logged.String(), "\n") != 1 {
-		t.Errorf("logged %s, want one line", logged.String())
+	if !strings.Contains(logged.String(), `"settings":"max_age 1m0s, max_msgs_per_subject 5","message":"NATS deletes messages`) || strings.Count(logged.String(), "\n") != 2 {
+		t.Errorf("logged %s, want a second line, of what loses messages", logged.String())
 	}
 }
 

@@ -17,6 +17,7 @@ type State struct {
 	Name     string
 	Missing  bool   // the next host makes it
 	Foreign  string // settings that another program chose, in words
+	Losing   string // those of them by which messages are lost
 	Lacks    string // settings that the next host sets again, in words
 	Fault    error  // why hosts cannot use it as it is
 	Replicas int    // that are up to date, of those it has
@@ -54,6 +55,7 @@ func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int)
 		Has: info.Config.Replicas, Replicas: info.Config.Replicas,
 	}
 	s.Foreign, s.Lacks = inWords(foreignSettings(info.Config, want)), inWords(lacking(info.Config, want))
+	s.Losing = inWords(losing(info.Config, want))
 	if info.Cluster != nil {
 		for _, peer := range info.Cluster.Replicas {
 			if !peer.Current || peer.Offline {

@@ -55,6 +55,7 @@ func (w *Watch) compare(ctx context.Context, have, want jetstream.StreamConfig) 
 		log.Info().Msg("stream has the settings of hosts again")
 	default:
 		log.Warn().Str("settings", foreign).Msg("stream was changed while hosts run; if that is not intended, change it back with the nats command")
+		warnOfLoss(have, want, w.Log)
 	}
 	wider, changed := widen(have, want)
 	if !changed || checkUsable(have) != nil {

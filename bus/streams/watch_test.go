@@ -50,11 +50,11 @@ func TestWatch(t *testing.T) {
 		}
 		want := map[string]streams.State{
 			bus.OutboundStream: {Foreign: "republish > to copy.>", Lacks: "duplicate_window 1s"},
-			bus.SessionsStream: {Foreign: "max_msgs_per_subject 7", Lacks: "allow_rollup false"},
+			bus.SessionsStream: {Foreign: "max_msgs_per_subject 7", Losing: "max_msgs_per_subject 7", Lacks: "allow_rollup false"},
 		}
 		for _, s := range states {
-			if w := want[s.Name]; s.Foreign != w.Foreign || s.Lacks != w.Lacks {
-				t.Errorf("survey of %s: got foreign %q, lacks %q; want %q, %q", s.Name, s.Foreign, s.Lacks, w.Foreign, w.Lacks)
+			if w := want[s.Name]; s.Foreign != w.Foreign || s.Losing != w.Losing || s.Lacks != w.Lacks {
+				t.Errorf("survey of %s: got foreign %q, losing %q, lacks %q; want %q, %q, %q", s.Name, s.Foreign, s.Losing, s.Lacks, w.Foreign, w.Losing, w.Lacks)
 			}
 		}
 		time.Sleep(5 * time.Minute)
@@ -65,7 +65,8 @@ func TestWatch(t *testing.T) {
 			t.Error("rollup is off")
 		}
 		for _, words := range []string{
-			`"settings":"republish > to copy.>"`, `"settings":"max_msgs_per_subject 7"`, `"lacked":"duplicate_window 1s"`, `"lacked":"allow_rollup false"`,
+			`"settings":"republish > to copy.>","message":"stream was changed`, `"settings":"max_msgs_per_subject 7","message":"stream was changed`,
+			`"settings":"max_msgs_per_subject 7","message":"NATS deletes messages`, `"lacked":"duplicate_window 1s"`, `"lacked":"allow_rollup false"`,
 		} {
 			if strings.Count(logged.String(), words) != 1 {
 				t.Errorf("logged %s, want once %s", logged.String(), words)

@@ -55,4 +55,5 @@ func reportForeign(have, want jetstream.StreamConfig, log zerolog.Logger) {
 		diff = diff.Interface(s.name, s.value)
 	}
 	log.Warn().Str("stream", want.Name).Dict("settings", diff).Msg("stream has settings of its own; they stay as they are")
+	warnOfLoss(have, want, log)
 }

@@ -268,7 +268,10 @@ func (o note) stream(s streams.State) {
 	if s.Lacks != "" {
 		o.warn("restart a host, which sets it again; one that runs does so within a minute", "lacks what hosts need: %s", s.Lacks)
 	}
-	if s.Foreign != "" {
+	if s.Losing != "" {
+		o.fail("change that back with the nats command", "deletes messages that hosts have not read, or still need: %s", s.Losing)
+	}
+	if s.Foreign != "" && s.Foreign != s.Losing {
 		o.warn("if that is not intended, change it with the nats command", "has settings of its own, which stay: %s", s.Foreign)
 	}
 }
