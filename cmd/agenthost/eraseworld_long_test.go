@@ -148,6 +148,12 @@ const (
 	zoeWords = "zebraquartz" // in all that she writes
 )
 
+// The accounts of a person whose direct chats are one session, that of the first.
+const (
+	zedMain = "zed-main"
+	zedID   = "zed-9113x"
+)
+
 const eraseConfig = `
 nats: {url: %q}
 http: {listen: "127.0.0.1:0", token: sesame-sesame-sesame}
@@ -165,6 +171,14 @@ agents:
   - id: col
     session: {queue: collect, debounce: 1ms}
     channels: [collected]
+  - id: dot
+    tools: [write_file]
+    permissions: {write_file: ask}
+    approvers: [dots/` + zedID + `]
+    notify: approvers
+    channels: [dots]
+identities:
+  zed: {accounts: [web/` + zedMain + `, telegram.sales/` + zedID + `, dots/` + zedID + `], shared: true}
 `
 
 func newErasedWorld(t *testing.T) *erasedWorld {

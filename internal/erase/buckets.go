@@ -153,7 +153,7 @@ func (e *eraser) buckets(ctx context.Context) error {
 func (e *eraser) findNotes(ctx context.Context) error {
 	return e.entries(ctx, bus.MemoryBucket, ">", func(key string, value []byte) error {
 		n := memory.Note{}
-		if json.Unmarshal(value, &n) == nil && e.ofAgent(key) && (e.r.ownKey(n.Peer) || e.r.ownKey(n.Session)) {
+		if json.Unmarshal(value, &n) == nil && e.ofAgent(key) && (e.r.ownKey(n.Peer) || e.r.ownKey(n.Session) || e.ofTheirRun(key)) {
 			e.r.quotes.addText(n.Text)
 		}
 		return nil
@@ -167,7 +167,7 @@ func (e *eraser) theirNote(key string, value []byte) bool {
 	if !e.ofAgent(key) || json.Unmarshal(value, &n) != nil {
 		return false
 	}
-	return e.r.ownKey(n.Peer) || e.r.ownKey(n.Session) || e.r.quotes.replace(n.Text) != n.Text ||
+	return e.r.ownKey(n.Peer) || e.r.ownKey(n.Session) || e.ofTheirRun(key) || e.r.quotes.replace(n.Text) != n.Text ||
 		n.Peer == "" && e.r.names.replace(n.Text) != n.Text
 }
 
@@ -205,9 +205,18 @@ func (e *eraser) theirRequest(key string, value []byte) bool {
 	if json.Unmarshal(value, &request) != nil || e.opt.Agent != "" && request.Agent != e.opt.Agent {
 		return false
 	}
+	is := func(key session.Key) bool {
+		place, rest, _ := strings.Cut(string(key), "/dm/")
+		channel, _, _ := strings.Cut(place, ".")
+		return channel == bus.DoorOpenAI && rest == erasure.Escape.Replace(request.Conversation)
+	}
 	for key := range e.r.keys {
-		channel, rest, _ := strings.Cut(string(key), "/dm/")
-		if isOpenAI, _, _ := strings.Cut(channel, "."); isOpenAI == "openai" && rest == erasure.Escape.Replace(request.Conversation) {
+		if is(key) {
+			return true
+		}
+	}
+	for m := range e.said { // in a conversation in which others write as well
+		if m.ID == request.ID && m.Agent == request.Agent && is(m.Session) {
 			return true
 		}
 	}
@@ -265,7 +274,7 @@ func (e *eraser) theirChannel(key string, value []byte) bool {
 	shown := struct{ Chat string }{}
 	if parts[2] == "preview" && json.Unmarshal(value, &shown) == nil {
 		chat, _, _ := strings.Cut(shown.Chat, "\x00") // the thread follows
-		return chat == e.r.person.From || strings.HasSuffix(chat, "/"+e.r.person.From)
+		return chat == e.r.person.From || e.r.chats[place+"/"+chat] || strings.HasSuffix(chat, "/"+e.r.person.From)
 	}
 	name, err := base64.RawURLEncoding.DecodeString(strings.TrimSuffix(parts[3], "_"))
 	return parts[2] == "channel" && err == nil && e.r.names.replace(string(name)) != string(name)

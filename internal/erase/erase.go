@@ -108,10 +108,12 @@ type eraser struct {
 	r          *redactor
 	names      map[string]bool
 	places     map[string]bool
-	said       map[string]string    // what the person has written, by the ids of the messages
-	takes      map[session.Key]bool // sessions in which the person takes part, which are not theirs alone
-	objects    map[string]bool      // that the person's things name
-	markers    map[string][]string  // keys of buckets that were purged
+	said       map[message]bus.Inbound
+	notes      map[string]bool        // <agent>.<id> of notes that came of their runs in sessions of others
+	takes      map[session.Key]bool   // sessions in which the person takes part, which are not theirs alone
+	others     map[string]session.Key // accounts that have written in sessions of the person
+	objects    map[string]bool        // that the person's things name
+	markers    map[string][]string    // keys of buckets that were purged
 	journal    journal
 	configured map[string]bool // keys of schedules that stand in the configuration
 	reminders  map[string]bool // keys of reminders of others
@@ -127,8 +129,8 @@ type eraser struct {
 func Run(ctx context.Context, js jetstream.JetStream, fleet Fleet, opt Options) (Report, error) {
 	e := &eraser{
 		js: js, reader: records.NewReader(js), archive: session.NewArchive(js), fleet: fleet, opt: opt,
-		r:     &redactor{person: opt.Person, keys: map[session.Key]bool{}, ids: map[string]bool{}, tasks: map[string]bool{}},
-		names: map[string]bool{}, places: map[string]bool{}, said: map[string]string{}, takes: map[session.Key]bool{}, objects: map[string]bool{},
+		r:     &redactor{person: opt.Person, keys: map[session.Key]bool{}, ids: map[string]bool{}, tasks: map[string]bool{}, chats: map[string]bool{}},
+		names: map[string]bool{}, places: map[string]bool{}, said: map[message]bus.Inbound{}, notes: map[string]bool{}, others: map[string]session.Key{}, takes: map[session.Key]bool{}, objects: map[string]bool{},
 		markers: map[string][]string{}, counts: map[string]int{}, kept: map[string]bool{},
 	}
 	err := e.run(ctx)
@@ -234,7 +236,7 @@ func (e *eraser) pass(ctx context.Context) error {
 	for _, do := range []func(context.Context) error{
 		e.inbound, e.schedules, e.approvals,
 		func(ctx context.Context) error { return e.sessions(ctx, all) },
-		e.outbound, e.routes, e.events, e.deadLetters, e.buckets, e.pauses, e.audit, e.files,
+		e.outbound, e.routes, e.events, e.deadLetters, e.buckets, e.pauses, e.audit, e.files, e.nameShared,
 	} {
 		if err := do(ctx); err != nil {
 			return err

@@ -25,8 +25,9 @@ type found struct {
 	mine, others  int             // messages
 	mineRuns      map[string]bool // begun by the person alone
 	tasks         []task
-	texts         []string // of the person
-	mediaOf       map[string]bool
+	texts         []string               // of the person
+	before        map[string]bus.Inbound // by run: a message of the person that says what was said before
+	remembered    []call
 	log, snapshot bool
 	mentions      bool // the person, though they have written nothing in it
 }
@@ -48,7 +49,7 @@ func (e *eraser) findSessions(ctx context.Context) (map[string]*found, error) {
 		agent, sid, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
 		f := all[agent+"."+sid]
 		if f == nil {
-			f = &found{agent: agent, sid: sid, mineRuns: map[string]bool{}, mediaOf: map[string]bool{}}
+			f = &found{agent: agent, sid: sid, mineRuns: map[string]bool{}, before: map[string]bus.Inbound{}}
 			all[agent+"."+sid] = f
 		}
 		return f
@@ -77,6 +78,7 @@ func (e *eraser) findSessions(ctx context.Context) (map[string]*found, error) {
 		}
 	}
 	e.ownAll(all)
+	e.findNotesOfShared(all)
 	return all, nil
 }
 
@@ -138,21 +140,13 @@ func (e *eraser) look(f *found, of string, event *run.Event) {
 		switch {
 		case own:
 			mine++
-			f.mine++
-			f.texts = append(f.texts, env.Text)
-			e.said[in[i].ID] = env.Text
-			e.place(cmp.Or(erasure.PlaceOf(in[i].Subject), erasure.Routes))
-			e.name(env.Name)
-			for _, m := range env.Media {
-				f.mediaOf[m.Object] = true
-			}
+			e.lookAtMessage(f, of, &in[i], env)
 		case erasure.PlaceOf(in[i].Subject) != "" && env.From != Erased:
 			f.others++
-			if e.r.person.Owns(f.key) {
-				f.texts = append(f.texts, env.Text)
-			}
+			e.lookAtOther(f, erasure.PlaceOf(in[i].Subject), env)
 		}
 	}
+	f.lookAtCall(of, event)
 	if event.Type == run.Started && mine > 0 {
 		f.mineRuns[event.Run] = mine == len(in)
 	}
@@ -216,7 +210,11 @@ func (e *eraser) findInbound(ctx context.Context) error {
 		if env, mine := e.wrote(erasure.PlaceOf(rec.Subject), rec.Data); mine {
 			e.place(erasure.PlaceOf(rec.Subject))
 			e.name(env.Name)
-			e.r.quotes.addText(env.Text)
+			e.addSaidAtDoor(erasure.PlaceOf(rec.Subject), env)
+			e.addChat(erasure.PlaceOf(rec.Subject), env)
+			for _, text := range textsOf(env) {
+				e.r.quotes.addText(text)
+			}
 		}
 	}
 	return nil

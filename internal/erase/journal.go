@@ -31,6 +31,9 @@ type journal struct {
 	Tasks   []string            `json:"tasks"`
 	Places  []string            `json:"places"`
 	Takes   []session.Key       `json:"takes"`
+	Said    []said              `json:"said"`
+	Notes   []string            `json:"notes"`
+	Chats   []string            `json:"chats"`
 	Objects []string            `json:"objects"`
 	Markers map[string][]string `json:"markers"`
 
@@ -87,6 +90,15 @@ func (e *eraser) take(j journal) {
 	for _, key := range j.Takes {
 		e.takes[key] = true
 	}
+	for _, one := range j.Said {
+		e.addSaid(one.message, one.Text)
+	}
+	for _, id := range j.Notes {
+		e.notes[id] = true
+	}
+	for _, chat := range j.Chats {
+		e.r.chats[chat] = true
+	}
 	for _, name := range j.Objects {
 		e.objects[name] = true
 	}
@@ -103,9 +115,10 @@ func (e *eraser) writeJournal(ctx context.Context) error {
 	j := journal{
 		Person: e.opt.Person.String(), Agent: e.opt.Agent, Words: slices.Sorted(maps.Keys(e.r.quotes.known)), Names: slices.Sorted(maps.Keys(e.names)),
 		Keys: slices.Sorted(maps.Keys(e.r.keys)), IDs: slices.Sorted(maps.Keys(e.r.ids)), Tasks: slices.Sorted(maps.Keys(e.r.tasks)),
+		Said: e.saidList(), Notes: slices.Sorted(maps.Keys(e.notes)), Chats: slices.Sorted(maps.Keys(e.r.chats)),
 		Takes: slices.Sorted(maps.Keys(e.takes)), Places: slices.Sorted(maps.Keys(e.places)), Objects: slices.Sorted(maps.Keys(e.objects)), Markers: e.markers,
 	}
-	size := len(j.Words) + len(j.Names) + len(j.Keys) + len(j.Tasks) + len(j.Takes) + len(j.Places) + len(j.Objects)
+	size := len(j.Words) + len(j.Names) + len(j.Keys) + len(j.Tasks) + len(j.Takes) + len(j.Said) + len(j.Notes) + len(j.Chats) + len(j.Places) + len(j.Objects)
 	for _, keys := range j.Markers {
 		size += len(keys)
 	}

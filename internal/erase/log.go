@@ -10,7 +10,6 @@ import (
 	"agenthost/internal/erasure"
 	"agenthost/llm"
 	"agenthost/run"
-	"agenthost/session"
 
 	"github.com/nats-io/nuid"
 )
@@ -96,19 +95,8 @@ func (l *logEdit) event(of string, raw json.RawMessage) (json.RawMessage, error)
 
 // heard notes what a message of the person says.
 func (l *logEdit) heard(env bus.Inbound, id string) {
-	n := l.now
-	n.texts = append(n.texts, env.Text)
-	n.words.add(env.Text)
-	n.words.addText(env.Text)
-	for line := range strings.Lines(env.Text) { // several messages are merged by lines
-		n.words.add(line)
-	}
-	n.names = append(n.names, cmp.Or(env.Name, cmp.Or(env.From, erasure.Anonymous)))
-	for _, m := range env.Media {
-		n.media = append(n.media, m.Object, m.URL)
-		n.words.addLong(m.URL)
-		n.words.add(m.Name)
-	}
+	l.now.add(env)
+	l.now.names = append(l.now.names, cmp.Or(env.Name, cmp.Or(env.From, erasure.Anonymous)))
 	whole := words{}
 	whole.addName(l.r.person.From)
 	if whole.replace(id) != id && l.other[id] == "" {
@@ -116,11 +104,24 @@ func (l *logEdit) heard(env bus.Inbound, id string) {
 	}
 }
 
-// renameAccount notes another id for an input whose id names the account of the person, as the log
-// of a session that accounts share has them.
+// add notes what a message of the person says.
+func (n *theirsIn) add(env bus.Inbound) {
+	n.words.addMessage(env)
+	n.texts = append(n.texts, textsOf(env)...)
+	for _, m := range env.Media {
+		n.media = append(n.media, m.Object, m.URL)
+	}
+	for _, turn := range env.History {
+		for _, m := range turn.Media {
+			n.media = append(n.media, m.Object, m.URL)
+		}
+	}
+}
+
+// renameAccount notes another id for an input whose id names the account of the person: the log of a
+// session that accounts share has such ids, and that of another session has them of its approvers.
 func (l *logEdit) renameAccount(in *run.Input) {
-	own, named := strings.CutSuffix(in.ID, ":"+in.Sent)
-	if in.Sent != "" && named && l.other[in.ID] == "" && l.r.person.Owns(session.Key(own)) {
+	if l.other[in.ID] == "" && l.r.person.Logged(in.ID) {
 		l.other[in.ID] = "erased-" + nuid.Next()
 	}
 }

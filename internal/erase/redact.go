@@ -22,6 +22,7 @@ type redactor struct {
 	keys   map[session.Key]bool // of the sessions that are the person's
 	ids    map[string]bool      // <agent>.<sid> of them
 	tasks  map[string]bool      // correlation ids of what was delegated for the person
+	chats  map[string]bool      // <place>/<chat>: direct chats with the person
 	quotes words                // what the person has said, wherever it is found
 	names  words                // their id and names, where they take part
 }
@@ -29,10 +30,20 @@ type redactor struct {
 // view is where a value is.
 type view struct {
 	place   string            // account of a channel
+	sure    bool              // place is of a subject: the key of a session says nothing beside it
 	senders bool              // from, to and by name people there, and no agents
 	free    bool              // every text in it is what a person wrote
 	words   []*words          // that are looked for
 	other   map[string]string // ids of messages, and what they are called from now on
+}
+
+// at is the view of what came or goes by the account of a channel; empty: it is not known by which.
+// Accounts that are one session have the key of one of them.
+func (v view) at(place string) view {
+	if place != "" {
+		v.place, v.sure = place, true
+	}
+	return v
 }
 
 // structural are fields that are no one's words.
@@ -120,8 +131,12 @@ func (r *redactor) value(tree any, field string, v view) (any, bool) {
 
 func (r *redactor) object(t map[string]any, v view) (any, bool) {
 	place := placeIn(t)
-	v.senders = place != "" && t["kind"] != bus.RouteDelegate && t["type"] != string(run.Delegated)
-	v.place = cmp.Or(place, v.place)
+	ofSession := placeOfSession(t)
+	_, out := t["session"]
+	v.senders = (place != "" || ofSession != "" || v.sure && out) && t["kind"] != bus.RouteDelegate && t["type"] != string(run.Delegated)
+	if v = v.at(place); !v.sure {
+		v.place = cmp.Or(ofSession, v.place)
+	}
 	changed := false
 	for name, one := range t {
 		in := v
@@ -182,10 +197,6 @@ func placeIn(t map[string]any) string {
 			return erasure.PlaceOf(s)
 		}
 	}
-	if key, ok := t["session"].(string); ok && session.Key(key).IsChat() {
-		place, _, _ := strings.Cut(key, "/")
-		return place
-	}
 	if channel, ok := t["channel"].(string); ok {
 		if instance, _ := t["instance"].(string); instance != "" {
 			return channel + "." + instance
@@ -193,6 +204,17 @@ func placeIn(t map[string]any) string {
 		return channel
 	}
 	return ""
+}
+
+// placeOfSession is the place of the session that an object says it is about; empty: it does not,
+// or the session is no chat.
+func placeOfSession(t map[string]any) string {
+	key, ok := t["session"].(string)
+	if !ok || !session.Key(key).IsChat() {
+		return ""
+	}
+	place, _, _ := strings.Cut(key, "/")
+	return place
 }
 
 // field is what becomes of a string.
@@ -204,9 +226,11 @@ func (r *redactor) field(name, s string, v view) string {
 		return r.text(s, v)
 	case v.senders && (name == "from" || name == "to" || name == "by") && s == r.person.From && r.person.At(v.place):
 		return Erased
+	case name == "chat" && r.chats[v.place+"/"+s]:
+		return Erased
 	case r.ownKey(s), r.account(s):
 		return Erased
-	case r.ownID(s):
+	case r.ownID(s), r.person.Logged(s):
 		return Erased
 	case structural[name], name == "chat", name == "thread", name == "key", name == "session":
 		return s

@@ -66,11 +66,7 @@ func (e *eraser) viewOf(entry heartbeat.Entry) view {
 	if entry.Origin == nil {
 		return view{words: []*words{&e.r.quotes}}
 	}
-	v := e.view(session.Key(entry.Origin.Session))
-	if place := erasure.PlaceOf(entry.Origin.Subject); place != "" {
-		v.place = place
-	}
-	return v
+	return e.view(session.Key(entry.Origin.Session)).at(erasure.PlaceOf(entry.Origin.Subject))
 }
 
 // pauses takes the person's words out of the reasons of pauses, which hold on.

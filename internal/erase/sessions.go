@@ -172,7 +172,7 @@ func (e *eraser) rewriteSession(ctx context.Context, f *found) error {
 	}
 	var edit *logEdit
 	done, err := e.archive.Rewrite(ctx, f.agent, f.sid, func() session.Edit {
-		edit = &logEdit{r: e.r, other: map[string]string{}, runs: map[string]*theirsIn{}}
+		edit = &logEdit{r: e.r, other: map[string]string{}, runs: f.earlier()}
 		if e.takes[f.key] {
 			edit.names = e.r.names
 		}

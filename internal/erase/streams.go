@@ -119,7 +119,7 @@ func (e *eraser) inbound(ctx context.Context) error {
 			return keep
 		case mine, e.headers(rec.Header):
 			return remove
-		case e.r.data(rec.Data, view{place: erasure.PlaceOf(rec.Subject), words: []*words{&e.r.quotes}}) != nil:
+		case e.r.data(rec.Data, view{words: []*words{&e.r.quotes}}.at(erasure.PlaceOf(rec.Subject))) != nil:
 			return later
 		}
 		return keep
@@ -130,32 +130,22 @@ func (e *eraser) outbound(ctx context.Context) error {
 	return e.sweep(ctx, Outbound, bus.OutboundStream, bus.OutboundPrefix+">", func(rec records.Record) verdict {
 		out := bus.Outbound{}
 		_ = json.Unmarshal(rec.Data, &out) // what is no reply has nothing of it
-		key := session.Key(out.Session)
+		key, place := session.Key(out.Session), erasure.PlaceOf(rec.Subject)
 		switch {
 		case e.opt.Agent != "" && out.Agent != e.opt.Agent:
 			return keep
-		case e.r.ownKey(out.Session), e.headers(rec.Header), out.To == e.r.person.From && e.r.person.At(erasure.PlaceOf(rec.Subject)) && !e.takes[key] && !strings.Contains(out.Session, "/group/"):
+		case e.r.ownKey(out.Session), e.headers(rec.Header), out.To == e.r.person.From && e.r.person.At(place) && !e.takes[key] && !key.IsGroup():
 			return remove
 		}
-		v := e.view(key)
-		v.place = erasure.PlaceOf(rec.Subject)
+		v := e.view(key).at(place)
 		if e.takes[key] {
-			v.words = slices.Insert(v.words, 1, e.answered(&out))
+			v.words = slices.Insert(v.words, 1, e.answered(place, &out))
 		}
 		if e.r.data(rec.Data, v) != nil {
 			return later
 		}
 		return keep
 	})
-}
-
-// answered is what the messages of the person say that a reply answers.
-func (e *eraser) answered(out *bus.Outbound) *words {
-	said := &words{}
-	for _, id := range append(out.Merged, out.InReplyTo) {
-		said.add(e.said[id])
-	}
-	return said
 }
 
 func (e *eraser) routes(ctx context.Context) error {
@@ -205,7 +195,21 @@ func (e *eraser) schedules(ctx context.Context) error {
 }
 
 func (e *eraser) events(ctx context.Context) error {
-	return e.sweep(ctx, Events, bus.EventsStream, bus.EventsPrefix+e.agents()+".>", func(rec records.Record) verdict { return atOnce(e.about(rec, "")) })
+	return e.sweep(ctx, Events, bus.EventsStream, bus.EventsPrefix+e.agents()+".>", func(rec records.Record) verdict {
+		if e.duplicates(rec.Data) {
+			return remove
+		}
+		return atOnce(e.about(rec, ""))
+	})
+}
+
+// duplicates reports whether an event tells of an id that names a chat with the person, as channels
+// make them: <account>:<chat>:<id>. Its session may be that of another account of theirs.
+func (e *eraser) duplicates(data []byte) bool {
+	body := struct{ ID, Subject string }{}
+	_ = json.Unmarshal(data, &body) // what cannot be read has none
+	place := erasure.PlaceOf(body.Subject)
+	return place != "" && e.r.person.At(place) && strings.HasPrefix(body.ID, place+":"+e.r.person.From+":")
 }
 
 func (e *eraser) deadLetters(ctx context.Context) error {
@@ -242,10 +246,7 @@ func (e *eraser) about(rec records.Record, place string) verdict {
 	}
 	head := struct{ Session string }{}
 	_ = json.Unmarshal(rec.Data, &head) // not all are about one
-	v := e.view(session.Key(head.Session))
-	if place != "" {
-		v.place = place
-	}
+	v := e.view(session.Key(head.Session)).at(place)
 	switch {
 	case e.r.identifies(rec.Data, v):
 		return remove

@@ -88,6 +88,13 @@ func (p Person) Owns(key session.Key) bool {
 	return who == Escape.Replace(p.From)
 }
 
+// Logged reports whether an id is one that logs have of a message which came by an account of theirs
+// and belongs to the session of another: the key of its chat, a colon, and the id as it was sent.
+func (p Person) Logged(id string) bool {
+	place, rest, ok := strings.Cut(id, "/dm/")
+	return ok && IsPlace.MatchString(place) && p.At(place) && strings.HasPrefix(rest, Escape.Replace(p.From)+":")
+}
+
 // Routes is the place of those who send by route: programs, and operators with agenthost send.
 const Routes = "route"
 

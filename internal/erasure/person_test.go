@@ -64,6 +64,13 @@ func TestOwns(t *testing.T) {
 			}
 		}
 	}
+	for id, want := range map[string]bool{
+		"web/dm/a%2Fb:17": true, "web/dm/a%2Fb:17:x": true, "web/dm/a%2Fbc:17": false, "web/dm/a%2Fb": false, "web.x/dm/a%2Fb:17": false, "17": false, "web/group/a%2Fb:17": false, "a b/dm/a%2Fb:1": false,
+	} {
+		if got := (Person{"web", "a/b"}).Logged(id); got != want {
+			t.Errorf("%s as an id of a log: got %v, want %v", id, got, want)
+		}
+	}
 	if !(Person{"", "42"}).Owns("telegram.sales/dm/42") {
 		t.Error("on all channels: not owned")
 	}

@@ -54,9 +54,9 @@ func (n Note) key() string {
 	return n.Agent + "." + peer + "." + n.ID
 }
 
-// noteID is the id of what a call remembers: the same when the call is made
-// again.
-func noteID(agent, call string) string { return hash(agent, call)[:12] }
+// NoteID is the id of what a call remembers: the same when the call is made
+// again. A call is named as [tools.Call.ID] has it.
+func NoteID(agent, call string) string { return hash(agent, call)[:12] }
 
 var encoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 

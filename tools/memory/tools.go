@@ -53,7 +53,7 @@ func (m *Memory) remember(ctx context.Context, call tools.Call) (tools.Result, e
 		return tools.Result{}, fmt.Errorf("remember: decode arguments: %w", err)
 	}
 	n := Note{
-		ID: noteID(call.Agent, call.ID), Agent: call.Agent, Peer: personOf(call.Session), Session: call.Session,
+		ID: NoteID(call.Agent, call.ID), Agent: call.Agent, Peer: personOf(call.Session), Session: call.Session,
 		Text: strings.TrimSpace(args.Text), At: time.Now().UTC(),
 	}
 	switch {
