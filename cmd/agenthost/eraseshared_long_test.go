@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -92,5 +93,67 @@ func TestEraseAnApproverWithTwoAccounts(t *testing.T) {
 	}
 	if len(w.find("bo-7")) == 0 {
 		t.Error("what the other person has said is gone")
+	}
+}
+
+// asks has a client ask ana by the responses API, and returns the id of what comes of it.
+func (w *erasedWorld) asks(address, body string) string {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, "http://"+address+"/v1/responses", strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer sesame-sesame-sesame")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer := struct{ ID string }{}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != http.StatusOK || answer.ID == "" {
+		w.Fatalf("%s: %s, %+v, %v", body, resp.Status, answer, err)
+	}
+	return answer.ID
+}
+
+// A conversation by the OpenAI door that one person has begun, with what was said before, and
+// another has gone on with: what the one has said goes, and the other goes on.
+func TestEraseOneOfSeveralAtADoor(t *testing.T) {
+	t.Parallel()
+	w := newErasedWorld(t)
+	_, ready := startHostIn(t, w.dir, nil).until(t, "ready")
+	address := ready["http"].(string)
+	id := w.asks(address, `{"model":"ana","user":"`+zedID+`","input":[{"role":"user","content":"my opal"},{"role":"assistant","content":"I see."},{"role":"user","content":"please remember topaz"}]}`)
+	next := w.asks(address, `{"model":"ana","user":"bo-7","previous_response_id":"`+id+`","input":"and gravel?"}`)
+	requests := w.count("KV_" + bus.RequestsBucket)
+	if len(w.find("opal")) == 0 || len(w.find("topaz")) == 0 || requests == 0 {
+		t.Fatal("the test has nothing to erase")
+	}
+	out, _ := call(t, cli.CodeDone, "", "erase", "--peer", "openai/"+zedID, "--force", "--json", "-s", w.url)
+	done := client.Erased{}
+	if err := json.Unmarshal([]byte(out), &done); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("removed %v, kept %q", done.Counts, done.Kept)
+	for _, place := range w.find(zedID, "opal") {
+		t.Errorf("it is still there: %s", place)
+	}
+	for _, place := range w.find("topaz") {
+		if !strings.HasPrefix(place, bus.SessionsStream) {
+			t.Errorf("it is still there: %s", place)
+		}
+	}
+	if done.Counts["requests"] == 0 || w.count("KV_"+bus.RequestsBucket) == 0 {
+		t.Errorf("of %d requests %d are left; removed %v", requests, w.count("KV_"+bus.RequestsBucket), done.Counts)
+	}
+	if len(done.Kept) != 1 || !strings.Contains(done.Kept[0], "openai/dm/") {
+		t.Errorf("kept: %q", done.Kept)
+	}
+	w.asks(address, `{"model":"ana","user":"bo-7","previous_response_id":"`+next+`","input":"and now?"}`)
+	prompt := w.model.lastPrompt()
+	contains(t, prompt, "and gravel?")
+	contains(t, prompt, "[erased]")
+	if strings.Contains(prompt, "opal") {
+		t.Errorf("the model is sent %s", prompt)
 	}
 }

@@ -22,7 +22,8 @@ func (a *app) eraseCommand() *cobra.Command {
 		Short: "Erase a person from everything that is kept",
 		Long: `Erase deletes all that the fleet keeps of a person: sessions, snapshots, notes, files,
 dead letters, messages in and out, routes, schedules, approvals and pairings. In
-the sessions of groups their words become [erased], and what others said stays.
+sessions that others write in, such as groups, their words become [erased], and what
+others said stays. What stays of them all the same is listed.
 
 --peer is the sender as the channel names them, or route/NAME for what was sent by
 route, as with agenthost send --from. Without a channel it is that sender on all

@@ -212,9 +212,7 @@ func (e *eraser) findInbound(ctx context.Context) error {
 			e.name(env.Name)
 			e.addSaidAtDoor(erasure.PlaceOf(rec.Subject), env)
 			e.addChat(erasure.PlaceOf(rec.Subject), env)
-			for _, text := range textsOf(env) {
-				e.r.quotes.addText(text)
-			}
+			e.r.quotes.addText(env.Text)
 		}
 	}
 	return nil

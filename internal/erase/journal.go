@@ -31,7 +31,7 @@ type journal struct {
 	Tasks   []string            `json:"tasks"`
 	Places  []string            `json:"places"`
 	Takes   []session.Key       `json:"takes"`
-	Said    []said              `json:"said"`
+	Said    []saidMessage       `json:"said"`
 	Notes   []string            `json:"notes"`
 	Chats   []string            `json:"chats"`
 	Objects []string            `json:"objects"`
@@ -91,7 +91,7 @@ func (e *eraser) take(j journal) {
 		e.takes[key] = true
 	}
 	for _, one := range j.Said {
-		e.addSaid(one.message, one.Text)
+		e.addSaid(one.message, one.Said)
 	}
 	for _, id := range j.Notes {
 		e.notes[id] = true

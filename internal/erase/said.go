@@ -20,10 +20,10 @@ type message struct {
 	ID      string      `json:"id"` // as it was sent
 }
 
-// A said is a message of the person in a journal.
-type said struct {
+// A saidMessage is a message of the person in a journal.
+type saidMessage struct {
 	message
-	Text bus.Inbound `json:"said"`
+	Said bus.Inbound `json:"said"`
 }
 
 // addSaid notes what a message of the person says, as far as it can be found elsewhere.
@@ -42,13 +42,13 @@ func (e *eraser) addSaidAtDoor(place string, env bus.Inbound) {
 }
 
 // saidList is what was noted, for a journal. Of the person's own sessions all goes, whatever it answers.
-func (e *eraser) saidList() (list []said) {
+func (e *eraser) saidList() (list []saidMessage) {
 	for m, env := range e.said {
 		if !e.r.ownKey(string(m.Session)) {
-			list = append(list, said{m, env})
+			list = append(list, saidMessage{m, env})
 		}
 	}
-	slices.SortFunc(list, func(a, b said) int {
+	slices.SortFunc(list, func(a, b saidMessage) int {
 		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Session, b.Session), cmp.Compare(a.Place, b.Place), cmp.Compare(a.ID, b.ID))
 	})
 	return list
@@ -99,7 +99,7 @@ func textsOf(env bus.Inbound) []string {
 // lookAtMessage notes a message of the person that the log of f has.
 func (e *eraser) lookAtMessage(f *found, of string, in *run.Input, env bus.Inbound) {
 	f.mine++
-	f.texts = append(f.texts, textsOf(env)...)
+	f.texts = append(f.texts, env.Text) // what came with it is also the program's, which tells all the same
 	place := erasure.PlaceOf(in.Subject)
 	e.addChat(place, env)
 	e.addSaid(message{f.agent, f.key, place, in.OwnID()}, env)

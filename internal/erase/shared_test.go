@@ -352,3 +352,23 @@ func TestRunErasesTheFirstAccountOfASharedSession(t *testing.T) {
 		t.Errorf("kept: %q", report.Kept)
 	}
 }
+
+// What a client sends as having been said before has the instructions of its program, too, which
+// others have as well.
+func TestRunLeavesInstructionsOfAClient(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const instructions = "You answer questions about the orders of a shop."
+	for i, from := range []string{"zoe-1", "bo"} {
+		key := session.DM("openai", "", fmt.Sprint("own", i))
+		history := []bus.Turn{{Role: bus.TurnUser, Text: instructions}}
+		w.put(saidBehind([]run.Event{{Type: run.MessageAdded, Message: userMessage(instructions)}}, key, 1,
+			input("openai", "", bus.Inbound{ID: "1", From: from, Conversation: fmt.Sprint("own", i), Text: "where is mine?", History: history}), "Here."))
+	}
+	if report, err := w.erase("openai/zoe-1", ""); err != nil || report.Counts[erase.Sessions] != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if left, all := w.left(); len(left) != 1 || bytes.Contains(all, []byte(erase.Erased)) {
+		t.Errorf("left: %s", all)
+	}
+}
