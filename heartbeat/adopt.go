@@ -65,30 +65,50 @@ func (k *Keeper) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptAgain writes a schedule of the configuration down again that was deleted by hand. Hosts purge
-// what their configuration has no more.
-func (k *Keeper) adoptAgain(ctx context.Context, key string) {
+// adoptAgain writes a schedule of the configuration again that was deleted by hand, at the revision
+// that says so, however often it has to try. Where another host was quicker, or purged it because
+// its configuration has it no more, nothing is written.
+func (k *Keeper) adoptAgain(ctx context.Context, key string, deleted uint64) {
 	agent, name, _ := strings.Cut(key, ".")
 	i := slices.IndexFunc(k.Schedules[agent], func(s Schedule) bool { return s.Name == name })
 	if i < 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, keepWithin)
-	defer cancel()
 	log := k.Log.With().Str("agent", agent).Str("schedule", name).Logger()
+	for {
+		within, cancel := context.WithTimeout(ctx, keepWithin)
+		wrote, err := k.adoptDeleted(within, agent, k.Schedules[agent][i], deleted)
+		cancel()
+		switch {
+		case wrote:
+			log.Warn().Msg("the schedule was deleted from the bucket and stands in the configuration: this host has put it back; take it out there")
+			return
+		case err == nil || ctx.Err() != nil:
+			return
+		}
+		log.Warn().Err(err).Msg("write a schedule again that was deleted: failed; retrying")
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tryAgain):
+		}
+	}
+}
+
+func (k *Keeper) adoptDeleted(ctx context.Context, agent string, s Schedule, deleted uint64) (wrote bool, err error) {
 	kv, err := k.JS.KeyValue(ctx, bus.SchedulesBucket)
-	now := time.Time{}
-	if err == nil {
-		now, err = k.clock.now(ctx)
-	}
-	if err == nil {
-		err = k.adoptOne(ctx, kv, k.Schedules[agent][i].entry(agent, now), kept{})
-	}
 	if err != nil {
-		log.Warn().Err(err).Msg("write a schedule again that was deleted: failed; restart a host, which does it")
-		return
+		return false, err
 	}
-	log.Warn().Msg("the schedule was deleted from the bucket and stands in the configuration: this host has put it back; take it out there")
+	now, err := k.clock.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	e, more, err := s.entry(agent, now).after(now)
+	if err != nil || !more {
+		return false, err
+	}
+	return k.write(ctx, kv, e, deleted)
 }
 
 // entry is a schedule of the configuration as the bucket keeps it.
@@ -127,9 +147,16 @@ func (k *Keeper) adoptOne(ctx context.Context, kv jetstream.KeyValue, e Entry, o
 		}
 		e = next
 	}
-	err := putEntry(ctx, kv, e, old.revision)
-	if records.Overtaken(err) {
-		return k.putBack(ctx, kv, e)
-	}
+	_, err := k.write(ctx, kv, e, old.revision)
 	return err
+}
+
+// write writes an entry in the place of a revision. wrote is false where that is not the last any
+// more; what the bucket has lost by then is put back, which putBack reports itself.
+func (k *Keeper) write(ctx context.Context, kv jetstream.KeyValue, e Entry, revision uint64) (wrote bool, err error) {
+	err = putEntry(ctx, kv, e, revision)
+	if records.Overtaken(err) {
+		return false, k.putBack(ctx, kv, e)
+	}
+	return err == nil, err
 }

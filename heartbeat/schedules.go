@@ -60,7 +60,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	all.Go(func() {
 		records.Follow(ctx, k.JS, bus.SchedulesBucket, k.Log, func(e jetstream.KeyValueEntry) {
 			if e.Operation() == jetstream.KeyValueDelete {
-				k.adoptAgain(ctx, e.Key())
+				all.Go(func() { k.adoptAgain(ctx, e.Key(), e.Revision()) })
 			}
 			select {
 			case changes <- e:
