@@ -277,6 +277,9 @@ func readMoves(data []byte) (moves, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, err
 	}
+	if m == nil {
+		return nil, errors.New("it is null")
+	}
 	maps.DeleteFunc(m, func(_ string, h history) bool { return len(h) == 0 })
 	return m, nil
 }
@@ -302,7 +305,7 @@ func (s *Set) followMoves(ctx context.Context, whole func()) {
 		}
 		m, err := readMoves(entry.Value())
 		if err != nil {
-			s.Log.Warn().Err(err).Str("bucket", bus.LanesBucket).Str("key", movesKey).Msg("read which agents channels have: failed; this host writes what it knows in its place")
+			s.Log.Warn().Err(err).Str("bucket", bus.LanesBucket).Str("key", movesKey).Msg("read which agents channels have: failed; a host that knows it writes it again")
 			s.putBackMoves(ctx, entry.Revision())
 			return
 		}
@@ -312,14 +315,19 @@ func (s *Set) followMoves(ctx context.Context, whole func()) {
 
 // putBackMoves writes the moves again when they were lost with their bucket, or in the place of a
 // revision that cannot be read: the next agent that is added would take all that is stored. Where
-// another host was quicker, its moves count.
+// another host was quicker, its moves count. A host that could not agree on any with the others knows
+// none to put back.
 func (s *Set) putBackMoves(ctx context.Context, revision uint64) {
+	m := s.routing.Load().moves
+	if m == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, agreeWithin)
 	defer cancel()
 	kv, err := s.JS.KeyValue(ctx, bus.LanesBucket)
 	var data []byte
 	if err == nil {
-		data, err = json.Marshal(s.routing.Load().moves)
+		data, err = json.Marshal(m)
 	}
 	if err == nil {
 		_, err = records.Replace(ctx, kv, movesKey, data, revision)
