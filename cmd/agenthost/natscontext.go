@@ -19,7 +19,9 @@ func (a *app) natsContextCommand() *cobra.Command {
 		Short: "Write a context for the nats command",
 		Long: `Nats-context writes a context for the nats command, with the address of the
 NATS of this configuration and the credentials for it: for the embedded server
-the user agenthost and the token in its data folder. NAME defaults to agenthost.
+the user agenthost and the token in its data folder. With port 0 in
+nats.embedded.listen it is for the host that runs: the next has another address.
+NAME defaults to agenthost.
 Commands of agenthost use the context with --context.`,
 		Example: `  agenthost nats-context --select
   nats stream ls

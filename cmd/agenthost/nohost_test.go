@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -121,19 +123,24 @@ func TestSendWithoutAHost(t *testing.T) {
 	}
 }
 
-// A host that was started for a restore would make the streams that must not be there.
+// A host that was started for a restore would make the streams that must not be there. With port 0
+// the address is that of the host before, which was killed.
 func TestRestoreWithoutAServer(t *testing.T) {
-	t.Chdir(t.TempDir())
 	address := freeport.Address(t)
-	file := "nats: {embedded: {listen: \"" + address + "\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: demo}]\n"
-	if err := os.WriteFile(cli.DefaultConfig, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, stderr := call(t, cli.CodeFailed, "", "restore", "copy")
-	contains(t, stderr, "restore: no server answers at "+address)
-	contains(t, stderr, "name its data folder while its host is stopped: --store data")
-	if strings.Contains(stderr, "start a host") {
-		t.Errorf("got %q", stderr)
+	for _, listen := range []string{address, "127.0.0.1:0"} {
+		t.Chdir(t.TempDir())
+		file := "nats: {embedded: {listen: \"" + listen + "\"}}\nmodels: {main: {provider: echo}}\nagents: [{id: demo}]\n"
+		err := errors.Join(os.WriteFile(cli.DefaultConfig, []byte(file), 0o600),
+			os.Mkdir("data", 0o700), os.WriteFile(filepath.Join("data", "address"), []byte(address), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stderr := call(t, cli.CodeFailed, "", "restore", "copy")
+		contains(t, stderr, "restore: no server answers at "+address)
+		contains(t, stderr, "name its data folder while its host is stopped: --store data")
+		if strings.Contains(stderr, "start a host") {
+			t.Errorf("got %q", stderr)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *app) restoreNATS(ctx context.Context, folder string, replicas int) erro
 	c, err := a.Connect(ctx)
 	if !cfg.External() && errors.Is(err, nats.ErrNoServers) { // a host that is started first would fill it
 		return fmt.Errorf("restore: no server answers at %s; for an embedded one, name its data folder while its host is stopped: --store %s",
-			cfg.Embedded.Address(), cfg.Embedded.Store)
+			cfg.Embedded.Reached(), cfg.Embedded.Store)
 	}
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func natsOf(cfg bus.Config) string {
 // one of ours behind it.
 func (d *Doctor) embedded(ctx context.Context, n *notes, o note) {
 	e := d.Config.NATS.Embedded
-	address := e.Address()
+	address := e.Reached()
 	port := n.on("ports", "nats.embedded.listen")
 	switch err := free(ctx, address); {
 	case e.Listen == nil && e.Config != "":
@@ -74,7 +74,7 @@ func (d *Doctor) embedded(ctx context.Context, n *notes, o note) {
 		o.ok("embedded, without a port")
 	case err == nil:
 		o.ok("embedded: it starts with the host; its streams are checked while a host runs")
-		port.ok("%s is free", address)
+		port.ok("%s is free", e.Address())
 	case !errors.Is(err, syscall.EADDRINUSE):
 		port.fail("set it to an address of this machine", "%v", err)
 	case d.Offline:
@@ -103,7 +103,7 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	nc, js, err := bus.Dial(ctx, cfg, "doctor", zerolog.Nop())
 	if err != nil {
 		if !cfg.External() {
-			o.fail(`set it to another address, or to "" for no port`, "%s is taken by something else: %v", cfg.Embedded.Address(), err)
+			taken(o, cfg.Embedded, `set it to another address, or to "" for no port`, fmt.Sprintf("taken by something else: %v", err))
 			return
 		}
 		o.fail("start it, or correct nats.url and the credentials", "%v", err)
@@ -114,10 +114,10 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	host := running.Host
 	if !cfg.External() {
 		if host == "" {
-			o.fail("set nats.url to that address to use it, or this to another", "%s is held by a NATS server with no host", cfg.Embedded.Address())
+			taken(o, cfg.Embedded, "set nats.url to that address to use it, or this to another", "held by a NATS server with no host")
 			return
 		}
-		o.ok("%s is held by the host %s", cfg.Embedded.Address(), host)
+		o.ok("%s is held by the host %s", cfg.Embedded.Reached(), host)
 	}
 	fit := d.server(ctx, n.on("nats", "server"), nc, js, host)
 	d.services(ctx, n, nc)
@@ -132,6 +132,16 @@ func (d *Doctor) dial(ctx context.Context, n *notes, o note) {
 	for _, fault := range running.ToolFaults {
 		n.on("tools", "host "+host).warn("look at that server or service, and at the log of the host", "%s", fault)
 	}
+}
+
+// taken reports that no host holds the address of the embedded server. With port 0 that is where one
+// has listened that was killed, and the next takes another port.
+func taken(o note, e bus.Embedded, cure, by string) {
+	if e.Reached() != e.Address() {
+		o.warn("nothing, if no host of this folder runs: the next one takes another port", "%s, where a host has listened, is %s", e.Reached(), by)
+		return
+	}
+	o.fail(cure, "%s is %s", e.Address(), by)
 }
 
 // tokens finds the tokens that were made by command under a name that the configuration has.

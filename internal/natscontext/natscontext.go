@@ -52,12 +52,12 @@ func Of(cfg bus.Config) (c *Context, err error) {
 
 // embeddedContext is cfg with the address and the token of the embedded server.
 func embeddedContext(cfg bus.Config) (bus.Config, error) {
-	host, port, err := net.SplitHostPort(cfg.Embedded.Address())
+	host, port, err := net.SplitHostPort(cfg.Embedded.Reached())
 	switch {
 	case err != nil:
 		return cfg, errors.New(`the host's NATS has no port: nats.embedded.listen is ""; set it`)
 	case port == "0":
-		return cfg, errors.New("the host's NATS takes a new port at each start; set nats.embedded.listen, or name its address with -s")
+		return cfg, errors.New("the host's NATS takes a new port at each start, and no host runs; start it first, or set nats.embedded.listen")
 	case !bus.Loopback(host):
 		host = cmp.Or(map[string]string{"::": "::1"}[host], "127.0.0.1")
 	}

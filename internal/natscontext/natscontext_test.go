@@ -22,8 +22,13 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, listen := t.TempDir(), func(address string) *string { return &address }
-	if err := os.WriteFile(filepath.Join(store, "token"), []byte("s3cret\n"), 0o600); err != nil {
-		t.Fatal(err)
+	running := t.TempDir() // the folder of a host that runs, and listens at a free port
+	for file, text := range map[string]string{
+		filepath.Join(store, "token"): "s3cret\n", filepath.Join(running, "token"): "s3cret\n", filepath.Join(running, "address"): "127.0.0.1:4999\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const about = "NATS of agenthost"
 	embedded := func(address string) bus.Config {
@@ -39,6 +44,7 @@ func TestOf(t *testing.T) {
 		"on all addresses":  {cfg: embedded("0.0.0.0:4333"), want: natscontext.Context{Description: about, URL: "nats://127.0.0.1:4333", User: "agenthost", Password: "s3cret"}},
 		"without a port":    {cfg: embedded(""), fault: "nats.embedded.listen is"},
 		"any port":          {cfg: embedded("127.0.0.1:0"), fault: "a new port at each start"},
+		"its port":          {cfg: bus.Config{Embedded: bus.Embedded{Store: running, Listen: listen("127.0.0.1:0")}}, want: natscontext.Context{Description: about, URL: "nats://127.0.0.1:4999", User: "agenthost", Password: "s3cret"}},
 		"of a context":      {cfg: bus.Config{Context: "kiwi"}, fault: "uses the NATS context kiwi already"},
 		"before it has run": {cfg: bus.Config{Embedded: bus.Embedded{Store: t.TempDir(), Listen: listen("127.0.0.1:4333")}}, fault: "there is no token in"},
 	}
