@@ -27,6 +27,16 @@ func NoLogin(err error) error { return &LoginError{err} }
 func (e *LoginError) Error() string { return e.Err.Error() }
 func (e *LoginError) Unwrap() error { return e.Err }
 
+// An AfterLoginError says that the platform has let the account in, and has not taken the message
+// for now.
+type AfterLoginError struct{ Err error }
+
+// AfterLogin wraps err in an AfterLoginError.
+func AfterLogin(err error) error { return &AfterLoginError{err} }
+
+func (e *AfterLoginError) Error() string { return e.Err.Error() }
+func (e *AfterLoginError) Unwrap() error { return e.Err }
+
 // A RateLimitError says that the platform takes nothing for a while.
 type RateLimitError struct {
 	After   time.Duration // how long; 0: it does not say

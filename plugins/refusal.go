@@ -56,11 +56,12 @@ func (r *refusal) settled(tried bool, err error) (refused, over bool) {
 	defer r.mu.Unlock()
 	why, login := errors.AsType[*LoginError](err)
 	_, permanent := errors.AsType[*PermanentError](err)
+	_, letIn := errors.AsType[*AfterLoginError](err)
 	switch {
 	case login:
 		refused = r.why == nil || tried
 		r.why, r.next = why, time.Now().Add(loginEvery)
-	case tried && (err == nil || permanent):
+	case tried && (err == nil || permanent || letIn):
 		r.why, over = nil, true
 	case tried: // it says nothing of the account: a server that locks it out may let no connection in
 		r.next = time.Now().Add(retryMost)

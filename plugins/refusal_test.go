@@ -145,3 +145,34 @@ func TestDeliveryIsLockedOut(t *testing.T) {
 		}
 	})
 }
+
+// A platform that lets the account in again, and does not take the message for now, as a mail server
+// that puts off a new sender, ends the refusal: the other chats do not wait for that message.
+func TestLetInWithATemporaryError(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		b := connect(t, "")
+		platform := newMemory(chatLimits())
+		ch := &timed{Channel: platform, start: time.Now(), fails: func(m plugins.Message, n int) error {
+			switch {
+			case n == 1:
+				return errPassword
+			case m.To == "ana":
+				return plugins.AfterLogin(errors.New("451 try again later"))
+			}
+			return nil
+		}}
+		h := startHost(t, b, "host-1", ch, settings.Account{}).connected()
+		send(t, b, reply("r.1", "ana", "hello"))
+		time.Sleep(time.Minute)
+		h.state(plugins.StateRefused)
+		time.Sleep(5 * time.Minute)
+		if s := h.courier.Status(); s.State != plugins.StateConnected || !strings.Contains(s.LastError, "451") {
+			t.Errorf("status: %+v", s)
+		}
+		send(t, b, reply("r.2", "bob", "hello"))
+		time.Sleep(time.Second)
+		if got := platform.texts("bob"); !slices.Equal(got, []string{"hello"}) {
+			t.Errorf("delivered: %q", got)
+		}
+	})
+}

@@ -114,7 +114,7 @@ func (c *Channel) send(ctx context.Context, to string, body []byte) error {
 		if answer, ok := errors.AsType[*smtp.SMTPError](err); ok && !answer.Temporary() {
 			return plugins.Permanent(err)
 		}
-		return err
+		return plugins.AfterLogin(err)
 	}
 	_ = client.Quit() // the mail is taken, whatever comes now
 	return nil

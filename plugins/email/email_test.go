@@ -546,6 +546,9 @@ func TestDeliverIsRefused(t *testing.T) {
 			if _, ok := errors.AsType[*plugins.PermanentError](err); ok != tt.permanent {
 				t.Errorf("%v: permanent %v", err, ok)
 			}
+			if _, ok := errors.AsType[*plugins.AfterLoginError](err); ok == tt.permanent {
+				t.Errorf("%v: after the login %v", err, ok)
+			}
 		})
 	}
 	account := account(p)
@@ -553,6 +556,11 @@ func TestDeliverIsRefused(t *testing.T) {
 	_, err := channel(t, account).Deliver(t.Context(), plugins.Message{Key: "k", Place: plugins.Place{To: "ana@people.test"}, Text: "x"})
 	if _, ok := errors.AsType[*plugins.LoginError](err); !ok {
 		t.Errorf("%v is no LoginError", err)
+	}
+	account.SMTP.Server = "127.0.0.1:1"
+	_, err = channel(t, account).Deliver(t.Context(), plugins.Message{Key: "k", Place: plugins.Place{To: "ana@people.test"}, Text: "x"})
+	if _, ok := errors.AsType[*plugins.AfterLoginError](err); ok || err == nil {
+		t.Errorf("%v: after the login, and there was none", err)
 	}
 }
 
