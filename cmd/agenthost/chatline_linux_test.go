@@ -156,7 +156,7 @@ func TestChatAtATerminal(t *testing.T) {
 	p.keys("slow\r")
 	p.sees(`Once upon `)
 	p.keys("\x03")
-	if shown := p.sees(`you> `); shown != "\r\n"+terminal.ClearLine+"ana> Stopped.\r\n\r\nyou> " {
+	if shown := p.sees(`you> `); strings.TrimLeft(shown, "atime.") != "\r\n"+terminal.ClearLine+"ana> Stopped.\r\n\r\nyou> " { // more of it may have come before the key
 		t.Errorf("after what was said, Ctrl-C: got %q", shown)
 	}
 	p.keys("slow\r")
