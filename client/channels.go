@@ -73,9 +73,10 @@ func (a ChannelAccount) Name() string { return strings.TrimSuffix(a.Channel+"."+
 // Channels lists the accounts of channels that the hosts serve, by name. That there
 // is no host is ErrNoHost.
 func (c *Client) Channels(ctx context.Context) ([]ChannelAccount, error) {
+	before := c.nc.LastError()
 	reports, err := gather(ctx, c.nc, ChannelsSubject, quietMost, ReadChannels, func(ChannelReport) bool { return false })
 	if err == nil && len(reports) == 0 {
-		err = cmp.Or(questionRefused(c.nc, ChannelsSubject), ErrNoHost)
+		err = cmp.Or(questionRefused(c.nc, ChannelsSubject, before), ErrNoHost)
 	}
 	return joinAccounts(reports), err
 }

@@ -60,12 +60,14 @@ func (c *Client) Explain(err error) error {
 }
 
 // questionRefused is what NATS has said to a question that no host has answered, if it has
-// refused it: silence would say that hosts have nothing.
-func questionRefused(nc *nats.Conn, subject string) error {
-	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), strconv.Quote(subject)) {
-		return fmt.Errorf("ask hosts: %w: this user of NATS needs the permission", err)
+// refused it: silence would say that hosts have nothing. before is the last error of the connection
+// before the question.
+func questionRefused(nc *nats.Conn, subject string, before error) error {
+	err := nc.LastError()
+	if errors.Is(err, before) || !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), strconv.Quote(subject)) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("ask hosts: %w: this user of NATS needs the permission", err)
 }
 
 // hintLost adds to an error without an answer that the connection has broken.

@@ -55,9 +55,10 @@ const phaseWaiting = "waiting"
 // Runs lists the runs that are under way on the hosts, and those that wait for a
 // person or another agent.
 func (c *Client) Runs(ctx context.Context) (RunList, error) {
+	before := c.nc.LastError()
 	reports, err := gather(ctx, c.nc, RunsSubject, quietLeast, ReadRuns, func(RunReport) bool { return false })
 	if err == nil && len(reports) == 0 {
-		err = questionRefused(c.nc, RunsSubject)
+		err = questionRefused(c.nc, RunsSubject, before)
 	}
 	if err != nil {
 		return RunList{}, err
