@@ -33,7 +33,7 @@ var trustMutants = []mutant{
 		new: `	return c.Role == Admin || len(roles) > 0`,
 	},
 	{
-		name: "any-token", breaks: "a wrong token lets nobody in",
+		name: "any-token", breaks: "a wrong token is refused",
 		file: "internal/httpauth/token.go", pkg: "./internal/httpauth", tests: []string{"TestBearer"},
 		old: `subtle.ConstantTimeCompare(sum[:], own[:]) == 1 {`,
 		new: `subtle.ConstantTimeCompare(sum[:0], own[:0]) == 1 {`,
@@ -53,13 +53,13 @@ var trustMutants = []mutant{
 		new: `		if false && !onThisMachine(r) {`,
 	},
 	{
-		name: "expired-token", breaks: "a token that has expired lets nobody in",
+		name: "expired-token", breaks: "a token that has expired is refused",
 		file: "internal/tokens/index.go", pkg: "./internal/tokens", tests: []string{"TestTokenCountsUntilItsEnd"}, ci: true,
 		old: `case !ok || !t.Expires.IsZero() && !now.Before(t.Expires):`,
 		new: `case !ok:`,
 	},
 	{
-		name: "revoked-token", breaks: "a token that was revoked lets nobody in",
+		name: "revoked-token", breaks: "a token that was revoked is refused",
 		file: "internal/tokens/index.go", pkg: "./host", tests: []string{"TestTokensThatAreMade"},
 		old: `	delete(x.byHash, x.hashes[e.Key()])
 `,

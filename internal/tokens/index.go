@@ -79,7 +79,7 @@ func (x *Index) take(e jetstream.KeyValueEntry) (added bool) {
 }
 
 // Find is the token that was sent, if it is good at that time. What is looked up is its
-// hash, so that the time that takes tells nothing of the token. The error is httpauth.ErrStarting where
+// hash, so that the time of the lookup says nothing about the token. The error is httpauth.ErrStarting where
 // the Index has not read all tokens yet.
 func (x *Index) Find(sent string, now time.Time) (httpauth.Token, bool, error) {
 	x.mu.RLock()
