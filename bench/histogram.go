@@ -47,9 +47,6 @@ func upper(i int) time.Duration {
 	return time.Duration((uint64(i-shift<<fine)+1)<<shift - 1)
 }
 
-// Count is how many were added.
-func (h *Histogram) Count() int { return int(h.n) }
-
 // Max is the longest that was added.
 func (h *Histogram) Max() time.Duration { return h.max }
 

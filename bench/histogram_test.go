@@ -24,8 +24,8 @@ func TestQuantile(t *testing.T) {
 			t.Errorf("quantile %v: got %s, want %s or little more", q, got, want)
 		}
 	}
-	if h.Count() != 10_000 || h.Max() != 10*time.Millisecond {
-		t.Errorf("got %d up to %s, want 10000 up to 10ms", h.Count(), h.Max())
+	if h.Max() != 10*time.Millisecond {
+		t.Errorf("got up to %s, want up to 10ms", h.Max())
 	}
 }
 

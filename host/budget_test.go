@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/config"
@@ -115,7 +114,7 @@ func neighbour(cfg *config.Config) string {
 	a := cfg.Agents[0]
 	for i := 0; ; i++ {
 		a.ID = fmt.Sprint("neighbour", i)
-		if engine.LaneOf(a.ID, 4) == engine.LaneOf(cfg.Agents[0].ID, 4) {
+		if laneOf(a.ID, 4) == laneOf(cfg.Agents[0].ID, 4) {
 			break
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
@@ -142,7 +141,7 @@ func TestStoppingIsToldBeforeStopped(t *testing.T) {
 // pulls are the requests for messages that the lane of an agent holds.
 func pulls(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(laneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

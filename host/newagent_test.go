@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/delivery"
@@ -72,7 +71,7 @@ func (f *changedFleet) done(agents ...string) {
 	last := stream.CachedInfo().State.LastSeq
 	for _, agent := range agents {
 		waittest.Until(f.t, "all is acknowledged in the lane of "+agent, func() bool {
-			lane, err := f.bus.JS.Consumer(f.t.Context(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4)))
+			lane, err := f.bus.JS.Consumer(f.t.Context(), bus.InboundStream, delivery.LaneName(laneOf(agent, 4)))
 			return err == nil && lane.CachedInfo().AckFloor.Stream >= last
 		})
 	}
@@ -118,7 +117,7 @@ func (f *changedFleet) want(h *host.Host, want ...string) {
 func everyLane() (ids []string) {
 	for lane := range 4 {
 		for i := 0; ; i++ {
-			if id := fmt.Sprintf("new%d", i); engine.LaneOf(id, 4) == lane {
+			if id := fmt.Sprintf("new%d", i); laneOf(id, 4) == lane {
 				ids = append(ids, id)
 				break
 			}
@@ -148,10 +147,10 @@ func TestFirstStartAnswersWhatIsThere(t *testing.T) {
 func TestLostLaneBesideANewAgent(t *testing.T) {
 	t.Parallel()
 	f := newChangedFleet(t)
-	bob := everyLane()[(engine.LaneOf("ana", 4)+1)%4]
+	bob := everyLane()[(laneOf("ana", 4)+1)%4]
 	lose := func(agent string) {
 		t.Helper()
-		if err := f.bus.JS.DeleteConsumer(t.Context(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4))); err != nil {
+		if err := f.bus.JS.DeleteConsumer(t.Context(), bus.InboundStream, delivery.LaneName(laneOf(agent, 4))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/client"
 	"agenthost/config"
@@ -660,7 +659,7 @@ func TestReloadHooksAndSchedules(t *testing.T) {
 // twinOf names an agent of the same lane.
 func twinOf(agent string) string {
 	for i := 0; ; i++ {
-		if name := fmt.Sprint("twin", i); engine.LaneOf(name, 4) == engine.LaneOf(agent, 4) {
+		if name := fmt.Sprint("twin", i); laneOf(name, 4) == laneOf(agent, 4) {
 			return name
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/internal/waittest"
 )
@@ -34,7 +33,7 @@ func TestFloodOfOneAgentDelaysNoOther(t *testing.T) {
 	cfg := scripted(t, slow)
 	other := ""
 	for i := range 100 { // an agent of the same lane
-		if other = fmt.Sprint("other", i); engine.LaneOf(other, 4) == engine.LaneOf("demo", 4) {
+		if other = fmt.Sprint("other", i); laneOf(other, 4) == laneOf("demo", 4) {
 			break
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"agenthost/agents"
-	"agenthost/agents/engine"
 	"agenthost/bus"
 	"agenthost/bus/delivery"
 	"agenthost/config"
@@ -212,7 +211,7 @@ func stored(t *testing.T, h *host.Host, stream string) uint64 {
 
 func ackPending(t *testing.T, h *host.Host, agent string) int {
 	t.Helper()
-	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(engine.LaneOf(agent, 4)))
+	c, err := h.Bus().JS.Consumer(context.Background(), bus.InboundStream, delivery.LaneName(laneOf(agent, 4)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,12 @@ package engine
 import (
 	"time"
 
+	"agenthost/agents/internal/lanes"
 	"agenthost/session"
 )
+
+// LaneOf is the lane of an agent, of count.
+func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }
 
 // HasLogOpen reports whether a session has its log in memory.
 func (f *Fleet) HasLogOpen(agent string, key session.Key) bool {

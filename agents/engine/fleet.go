@@ -208,9 +208,6 @@ func (f *Fleet) LaneLags() iter.Seq2[string, uint64] {
 	}
 }
 
-// LaneOf is the lane of an agent, of count.
-func LaneOf(agent string, count int) int { return lanes.Of(agent, count) }
-
 // Ask asks the person behind a call that is under way. The time of the call
 // stands still meanwhile.
 func (f *Fleet) Ask(ctx context.Context, call tools.Call, prompt string, options []string) (string, error) {

@@ -299,9 +299,3 @@ func (s *Server) Heartbeats(every time.Duration, answered bool) {
 	s.gateway.interval, s.gateway.silent = every, !answered
 }
 
-// Connected reports whether a bot is connected.
-func (s *Server) Connected() bool {
-	connected := false
-	s.each(func(*conn) { connected = true })
-	return connected
-}

@@ -99,15 +99,11 @@ func (s *Server) openDirect(w http.ResponseWriter, form url.Values) {
 
 // allowed refuses a channel that takes nothing; s.mu is held.
 func (s *Server) allowed(w http.ResponseWriter, channel string) bool {
-	switch {
-	case channel == "" || strings.Contains(channel, "NONE"):
+	if channel == "" || strings.Contains(channel, "NONE") {
 		refuse(w, "channel_not_found")
-	case s.archived[channel]:
-		refuse(w, "is_archived")
-	default:
-		return true
+		return false
 	}
-	return false
+	return true
 }
 
 const textSize = 40_000

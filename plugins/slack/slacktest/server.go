@@ -34,7 +34,6 @@ type Server struct {
 	messages []*Message
 	files    map[string]*File
 	statuses map[string]string
-	archived map[string]bool
 	faults   []*fault
 	count    int
 	appToken string
@@ -45,8 +44,7 @@ type Server struct {
 	open    map[string]*event // what is not acknowledged, by envelope
 	last    *event
 	pending []*event // what no socket was there for
-	resend  time.Duration
-	refresh string // why each socket is to be opened again
+	refresh string   // why each socket is to be opened again
 	acked   int
 	connect int
 	ended   chan struct{}
@@ -73,8 +71,8 @@ type File struct {
 // New starts a server, which ends with the test.
 func New(t testing.TB) *Server {
 	s := &Server{
-		names: map[string]string{Bot: "bot"}, files: map[string]*File{}, statuses: map[string]string{}, archived: map[string]bool{},
-		open: map[string]*event{}, resend: 3 * time.Second, appToken: AppToken, botToken: BotToken,
+		names: map[string]string{Bot: "bot"}, files: map[string]*File{}, statuses: map[string]string{},
+		open: map[string]*event{}, appToken: AppToken, botToken: BotToken,
 		ended: make(chan struct{}),
 	}
 	s.http = httptest.NewServer(s.handler())
@@ -113,13 +111,6 @@ func (s *Server) Status(channel, thread string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.statuses[channel+thread]
-}
-
-// Archive closes a channel.
-func (s *Server) Archive(channel string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.archived[channel] = true
 }
 
 // OfferStreams has the workspace stream answers in threads.

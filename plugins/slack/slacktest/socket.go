@@ -9,6 +9,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
+// resendAfter is how long the app may take to acknowledge an event.
+const resendAfter = 3 * time.Second
+
 // A socket is a connection of the app. Slack sends each event over one of them.
 type socket struct {
 	conn *websocket.Conn
@@ -125,9 +128,8 @@ func (s *Server) send(e *event) {
 	case sock.out <- v:
 	default:
 	}
-	resend := s.resend
 	s.waiting.Go(func() {
-		timer := time.NewTimer(resend)
+		timer := time.NewTimer(resendAfter)
 		defer timer.Stop()
 		select {
 		case <-s.ended:
@@ -146,13 +148,6 @@ func (s *Server) again(e *event) {
 		e.attempt++
 		s.send(e)
 	}
-}
-
-// ResendAfter is how long the app may take to acknowledge an event.
-func (s *Server) ResendAfter(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resend = d
 }
 
 // Unacknowledged is how many events the app has not acknowledged.

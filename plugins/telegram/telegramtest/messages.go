@@ -72,13 +72,6 @@ func (s *Server) Migrate(from, to int64) {
 	service(to, "migrate_from_chat_id", from)
 }
 
-// Block has a person block the bot.
-func (s *Server) Block(chat int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.chats[chat].blocked = true
-}
-
 // Messages are the bot's messages that a chat shows, oldest first.
 func (s *Server) Messages(chat int64) []Message {
 	s.mu.Lock()

@@ -57,8 +57,6 @@ func (s *Server) openChat(c Call) (int64, *Refusal) {
 		r := badRequest("group chat was upgraded to a supergroup chat")
 		r.MigrateTo = chat.migrated
 		return 0, r
-	case chat.blocked:
-		return 0, &Refusal{Code: http.StatusForbidden, Description: "Forbidden: bot was blocked by the user"}
 	}
 	return id, nil
 }

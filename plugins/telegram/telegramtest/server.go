@@ -52,7 +52,6 @@ type Server struct {
 type chat struct {
 	kind     string
 	title    string
-	blocked  bool
 	migrated int64
 }
 
