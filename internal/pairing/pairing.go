@@ -203,7 +203,8 @@ func decode(key string, data []byte) (p Pairing, ok bool) {
 // ErrNoCode is returned for a code that is wrong, used or too old.
 var ErrNoCode = errors.New("no such code; it is wrong, used or over an hour old. agenthost pairings ls lists those that are open")
 
-// Approve lets the person with a code write, on behalf of by.
+// Approve lets the person with a code write, on behalf of by. First it takes the code, so that
+// of two who settle it at the same time only the first decides.
 func (s *Store) Approve(ctx context.Context, code, by string) (Pairing, error) {
 	e, kv, err := s.find(ctx, code)
 	if err != nil {
@@ -213,13 +214,15 @@ func (s *Store) Approve(ctx context.Context, code, by string) (Pairing, error) {
 	p.Code, p.Expires = "", time.Time{}
 	p.Approved, p.ApprovedAt, p.By = true, time.Now().UTC(), by
 	data, err := json.Marshal(p)
-	if err == nil {
-		_, err = kv.Put(ctx, pairedPrefix+p.id(), data)
-	}
-	if err == nil {
-		err = settled(s.silence(ctx, e))
-	}
 	if err != nil {
+		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
+	}
+	taken, err := s.silence(ctx, e)
+	if err != nil {
+		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
+	}
+	if _, err = kv.Put(ctx, pairedPrefix+p.id(), data); err != nil {
+		s.open(ctx, e, taken)
 		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
 	}
 	return p, nil
@@ -231,34 +234,50 @@ func (s *Store) Deny(ctx context.Context, code string) (Pairing, error) {
 	if err != nil {
 		return Pairing{}, err
 	}
-	if err := settled(s.silence(ctx, e)); err != nil {
+	if _, err := s.silence(ctx, e); err != nil {
 		return Pairing{}, fmt.Errorf("deny %s: %w", code, err)
 	}
 	return e.Pairing, nil
 }
 
 // silence takes the code out of an entry. What is left keeps the hour without another
-// notice, also for one who is approved and shut out again in it.
-func (s *Store) silence(ctx context.Context, e entry) error {
+// notice, also for one who is approved and shut out again in it. The error is ErrNoCode where
+// another operator was faster.
+func (s *Store) silence(ctx context.Context, e entry) (revision uint64, err error) {
 	p := e.Pairing
 	p.Code = ""
+	revision, err = s.replace(ctx, e, p, e.revision)
+	if records.Overtaken(err) {
+		err = ErrNoCode
+	}
+	return revision, err
+}
+
+// backTime bounds how long putting back a code may take.
+const backTime = 2 * time.Second
+
+// open puts a code back whose approval could not be stored, so that it can be approved again.
+// Without that the person gets another one when the hour is over.
+func (s *Store) open(ctx context.Context, e entry, revision uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
+	defer cancel()
+	_, _ = s.replace(ctx, e, e.Pairing, revision)
+}
+
+// replace writes p in the place of a revision of an entry, until the entry's end.
+func (s *Store) replace(ctx context.Context, e entry, p Pairing, revision uint64) (uint64, error) {
 	data, err := json.Marshal(p)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	msg := nats.NewMsg("$KV." + bus.PairingsBucket + "." + e.key)
 	msg.Data = data
-	_, err = s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(e.revision),
+	ack, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(revision),
 		jetstream.WithMsgTTL(max(time.Until(e.Expires), time.Second)))
-	return err
-}
-
-// settled is err, in words where another host was faster.
-func settled(err error) error {
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence {
-		return ErrNoCode
+	if err != nil {
+		return 0, err
 	}
-	return err
+	return ack.Sequence, nil
 }
 
 func (s *Store) find(ctx context.Context, code string) (entry, jetstream.KeyValue, error) {
