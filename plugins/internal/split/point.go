@@ -27,10 +27,7 @@ var link = regexp.MustCompile(`!?\[[^\]\n]*\]\([^)\n]*\)|<[a-zA-Z][a-zA-Z0-9+.-]
 
 // pointsOf are the points of a window, which is the front of text.
 func pointsOf(window, text string, open fence) (points [ranks][]point) {
-	links := link.FindAllStringIndex(window, -1)
-	if n := len(links); n > 0 && links[n-1][1] == len(window) { // it may go on
-		links[n-1][1]++
-	}
+	links := linksOf(window, text)
 	in := open
 	for start := 0; start < len(window); {
 		end := len(window)
@@ -50,6 +47,17 @@ func pointsOf(window, text string, open fence) (points [ranks][]point) {
 		start = end + 1
 	}
 	return points
+}
+
+// linksOf are the links of a window of text. The last of them may end behind it: as a window is what
+// no piece takes, one that fits into a piece ends within as much again.
+func linksOf(window, text string) [][]int {
+	front := text[:min(2*len(window), len(text))]
+	links := link.FindAllStringIndex(front, -1)
+	if n := len(links); n > 0 && links[n-1][1] == len(front) { // it may go on
+		links[n-1][1]++
+	}
+	return links
 }
 
 // addLine adds the point in front of the line that begins at start.

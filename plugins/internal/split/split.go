@@ -53,20 +53,32 @@ func trimBlank(s string) string {
 	}
 }
 
-// dedent moves a text to the left that would begin with a block of code, as it was
-// cut within a nested list.
+// dedent moves the front of a text to the left that would begin with a block of code, as it was
+// cut within a nested list: up to the first line that is not indented. Code in a fence moves no
+// further than its fence.
 func dedent(s string) string {
-	by := len(s) - len(strings.TrimLeft(s, " "))
+	by := indent(s)
 	if by < 4 {
 		return s
 	}
 	lines := strings.Split(s, "\n")
+	in, most := fence{}, by
 	for i, line := range lines {
-		space := len(line) - len(strings.TrimLeft(line, " "))
-		lines[i] = line[min(by, space):]
+		space := indent(line)
+		if !in.open() {
+			if space == 0 && strings.TrimSpace(line) != "" {
+				break
+			}
+			most = min(by, space)
+		}
+		in = in.after(line)
+		lines[i] = line[min(most, space):]
 	}
 	return strings.Join(lines, "\n")
 }
+
+// indent is how many spaces a line begins with.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // cut takes the first piece of text, which is in the fence open.
 func (c *cutter) cut(text string, open fence) (piece, rest string, in fence) {
