@@ -3,6 +3,7 @@ package pairing
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -42,4 +43,32 @@ func TestFloodOfStrangers(t *testing.T) {
 	if p, ok := x.Notice(stranger("ana", 0), true); !ok || p.Code == "" || len(x.asked["ana"]) != 1 {
 		t.Errorf("after the hour: %+v, %v, %d are kept", p, ok, len(x.asked["ana"]))
 	}
+}
+
+// An agent that has told enough strangers tells the next one when the first of them is over, not earlier.
+func TestFloodEndsWithTheFirstNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := NewIndex(nil, zerolog.Nop())
+		tells := func(n int) bool {
+			_, ok := x.Notice(Pairing{Agent: "ana", Channel: "web", From: fmt.Sprint(n)}, false)
+			return ok
+		}
+		for n := range MostTold {
+			if n == 1 {
+				time.Sleep(10 * time.Minute)
+			}
+			if !tells(n) {
+				t.Fatalf("stranger %d is told nothing", n)
+			}
+		}
+		for _, tt := range []struct {
+			sleep time.Duration
+			want  bool
+		}{{0, false}, {Valid - 10*time.Minute - 1, false}, {1, true}, {0, false}} {
+			time.Sleep(tt.sleep)
+			if got := tells(2 * MostTold); got != tt.want {
+				t.Errorf("after %s more: told %t, want %t", tt.sleep, got, tt.want)
+			}
+		}
+	})
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
+	"agenthost/bus/bustest"
 	"agenthost/internal/pairing"
+	"agenthost/internal/waittest"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -86,4 +89,67 @@ func TestApprovalThatIsNotStored(t *testing.T) {
 	if _, err := w.Approve(t.Context(), p.Code, "root"); err != nil {
 		t.Errorf("Approve again: %v", err)
 	}
+}
+
+// A stranger whose notice could not be stored was told nothing, and is with the next message.
+func TestNoticeThatIsNotStored(t *testing.T) {
+	w := open(t)
+	p, ok := w.Notice(stranger("42"), true)
+	if !ok {
+		t.Fatal("no notice")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if first, err := w.Index.Ask(ended, p); first || err == nil {
+		t.Fatalf("Ask: first %t, %v", first, err)
+	}
+	if again := w.ask(t, "42"); again.Code == "" {
+		t.Error("no code")
+	}
+}
+
+// What is taken back for one agent counts for the others.
+func TestRevokeOfOneAgent(t *testing.T) {
+	w := open(t)
+	var list []pairing.Pairing
+	for _, agent := range []string{"ana", "ben"} {
+		p := stranger("42")
+		p.Agent = agent
+		p, ok := w.Notice(p, true)
+		if !ok {
+			t.Fatalf("no notice of %s", agent)
+		}
+		if _, err := w.Index.Ask(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Approve(t.Context(), p.Code, "root"); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	waittest.Until(t, "both are known", func() bool { return w.Paired(list[0]) && w.Paired(list[1]) })
+	if gone, err := w.Revoke(t.Context(), "ana", "telegram.sales/42"); err != nil || len(gone) != 1 || gone[0].Agent != "ana" {
+		t.Fatalf("Revoke: %+v, %v", gone, err)
+	}
+	waittest.Until(t, "it is taken back", func() bool { return !w.Paired(list[0]) })
+	if !w.Paired(list[1]) {
+		t.Error("it was taken back for the other agent, too")
+	}
+}
+
+// An approval is told when it is made, by hosts that run then, and not again by one that starts later.
+func TestApprovalOfLongAgoIsNotTold(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		w := open(t)
+		p := w.ask(t, "42")
+		if _, err := w.Approve(t.Context(), p.Code, "root"); err != nil {
+			t.Fatal(err)
+		}
+		<-w.approved
+		time.Sleep(2 * time.Minute)
+		other := index(t, w.Store, func(p pairing.Pairing) { t.Errorf("told of %+v", p) })
+		if !other.Paired(p) {
+			t.Error("not paired")
+		}
+	})
 }
