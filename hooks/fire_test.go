@@ -318,3 +318,19 @@ func TestFireSaysWhatHandlersDid(t *testing.T) {
 		}
 	}
 }
+
+// Of a handler that failed closed Fire says that it aborted, and why.
+func TestFireSaysWhoFailedClosed(t *testing.T) {
+	t.Parallel()
+	r := hooks.New(zerolog.Nop())
+	away := errors.New("away")
+	fails := func(context.Context, hooks.Call) (hooks.Outcome, error) { return hooks.Outcome{}, away }
+	if _, err := r.Add(hooks.BeforeMessage, 0, "guard", fails, hooks.Options{FailClosed: true}); err != nil {
+		t.Fatal(err)
+	}
+	out := r.Fire(t.Context(), hooks.Call{Hook: hooks.BeforeMessage})
+	want := []hooks.Act{{Handler: "guard", Action: hooks.Abort, Err: away}}
+	if diff := cmp.Diff(want, out.Acts, cmpopts.IgnoreFields(hooks.Act{}, "At"), cmpopts.EquateErrors()); diff != "" {
+		t.Errorf("acts (-want +got):\n%s", diff)
+	}
+}

@@ -177,6 +177,10 @@ func TestAddRemoteRefuses(t *testing.T) {
 		"point":      {hooks.Config{On: "sometimes", Subject: "a"}, `add remote hook on "sometimes": on: want one of before_message, after_message, before_model_call, after_model_call, before_tool_call, after_tool_call, on_session_start, on_session_end, on_error`},
 		"no subject": {hooks.Config{On: hooks.OnError}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
 		"wildcard":   {hooks.Config{On: hooks.OnError, Subject: "acme.>"}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
+		"star":       {hooks.Config{On: hooks.OnError, Subject: "acme.*"}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
+		"space":      {hooks.Config{On: hooks.OnError, Subject: "acme. moderate"}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
+		"new line":   {hooks.Config{On: hooks.OnError, Subject: "acme\r\nPUB x 0"}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
+		"delete":     {hooks.Config{On: hooks.OnError, Subject: "acme.\x7f"}, `add remote hook on "on_error": subject: want a NATS subject without wildcards, such as acme.moderate`},
 		"timeout":    {hooks.Config{On: hooks.OnError, Subject: "a", Timeout: -1}, `add remote hook on "on_error": timeout: want a duration above 0, such as 500ms`},
 		"fail":       {hooks.Config{On: hooks.OnError, Subject: "a", Fail: "maybe"}, `add remote hook on "on_error": fail: want open or closed`},
 	}

@@ -443,3 +443,47 @@ func TestChainAdmits(t *testing.T) {
 		}
 	})
 }
+
+// A call that ends while it waits for its turn, or that its model's gate turns away, gives back what
+// it has reserved, and costs nothing.
+func TestChainGivesBackWhatItDoesNotSpend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(llm.Rate{Concurrency: 1})
+		reserved, settled := 0, 0
+		c := s.chain()
+		c.Admit = func(context.Context, llm.Link, llm.Request) (llm.Admission, error) {
+			reserved++
+			return llm.Admission{Expected: 7, Settle: func(cost int64) {
+				if settled++; cost != 0 {
+					t.Errorf("%d were spent", cost)
+				}
+			}}, nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, ctx := range []context.Context{t.Context(), ctx} {
+			go func() {
+				for range c.Stream(ctx, llm.Request{}, func(llm.Attempt) {}) {
+				}
+			}()
+			synctest.Wait()
+		}
+		if reserved != 2 || settled != 0 || s.calls.Load() != 1 {
+			t.Fatalf("%d are reserved, %d settled, %d made; want one that is made and one that waits", reserved, settled, s.calls.Load())
+		}
+		cancel()
+		synctest.Wait()
+		if settled != 1 {
+			t.Errorf("%d reservations are settled, want that of the call that was cancelled", settled)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s.gate.Trip()
+		ended, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for range c.Stream(ended, llm.Request{}, func(llm.Attempt) {}) {
+		}
+		if reserved != settled || reserved < 3 || s.calls.Load() != 1 {
+			t.Errorf("of %d reservations %d are settled after %d calls", reserved, settled, s.calls.Load())
+		}
+	})
+}

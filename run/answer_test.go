@@ -201,6 +201,15 @@ func TestAbort(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("results: got %q, want %q", got, want)
 	}
+	var finished []string
+	for _, e := range s.log {
+		if e.Type == run.ToolFinished {
+			finished = append(finished, e.Call)
+		}
+	}
+	if got := strings.Join(finished, " "); got != "a b c" {
+		t.Errorf("the log settles the calls %q, want each once", got)
+	}
 	s.want(s.send(run.Signal{Kind: run.Fault}), "ignored: not expected in this phase")
 	s.want(s.send(done("c")), "ignored: not expected in this phase")
 }
