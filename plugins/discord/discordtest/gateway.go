@@ -298,4 +298,3 @@ func (s *Server) Heartbeats(every time.Duration, answered bool) {
 	defer s.mu.Unlock()
 	s.gateway.interval, s.gateway.silent = every, !answered
 }
-
