@@ -103,4 +103,24 @@ var courierMutants = []mutant{
 `,
 		new: ``,
 	},
+	{
+		name: "link-cut-at-a-space", breaks: "a link that fits into a piece of a message is not cut",
+		file: "plugins/internal/split/point.go", pkg: "./plugins/internal/split", tests: []string{"TestLinkWithSpacesStaysWhole"},
+		old: `min(2*len(window), len(text))`,
+		new: `len(window)`,
+	},
+	{
+		name: "code-behind-a-list-moves", breaks: "code in a message that is cut keeps its indentation",
+		file: "plugins/internal/split/split.go", pkg: "./plugins/internal/split", tests: []string{"TestCodeBehindANestedListKeepsItsIndentation"},
+		old: `			most = min(by, space)
+`,
+		new: `			most = max(by, space)
+`,
+	},
+	{
+		name: "code-ends-at-a-shorter-mark", breaks: "what looks like the end of a block of code within it does not end it",
+		file: "plugins/internal/split/fence.go", pkg: "./plugins/internal/split", tests: []string{"TestMarksInABlockOfCode"},
+		old: ` && len(mark) >= len(f.mark) {`,
+		new: ` {`,
+	},
 }

@@ -110,4 +110,22 @@ func (m *machine) rerun`,
 		old: `		l.action, l.call.Args = Override, merged(l.call.Args, changes)`,
 		new: `		l.action = Override`,
 	},
+	{
+		name: "call-settled-twice", breaks: "a run that is stopped settles each call once",
+		file: "run/end.go", pkg: "./run", tests: []string{"TestAbort"},
+		old: `		if c.Done {
+			continue
+		}
+		result`,
+		new: `		result`,
+	},
+	{
+		name: "stopped-call-keeps-its-money", breaks: "a call that ends while it waits for its turn gives back what it reserved",
+		file: "llm/chain.go", pkg: "./llm", tests: []string{"TestChainGivesBackWhatItDoesNotSpend"},
+		old: `		if err != nil {
+			l.admission.settle(0)
+`,
+		new: `		if err != nil {
+`,
+	},
 }

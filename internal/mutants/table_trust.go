@@ -132,8 +132,9 @@ var trustMutants = []mutant{
 	{
 		name: "code-used-twice", breaks: "a pairing code is good once",
 		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprove"},
-		old: `		err = settled(s.silence(ctx, e))`,
-		new: `		err = nil`,
+		old: `	p.Code = ""
+`,
+		new: ``,
 	},
 	{
 		name: "sandbox-with-the-network", breaks: "commands have no network",
@@ -171,5 +172,43 @@ var trustMutants = []mutant{
 `,
 		new: `		{"size of a file", unix.RLIMIT_FSIZE, max(fileSize, 1<<60)},
 `,
+	},
+	{
+		name: "denied-and-yet-let-in", breaks: "of two operators who settle one pairing code the first decides",
+		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprovalBehindADenial"},
+		old: `	if records.Overtaken(err) {
+		err = ErrNoCode
+	}
+	return revision, err`,
+		new: `	if records.Overtaken(err) {
+		err = nil
+	}
+	return revision, err`,
+	},
+	{
+		name: "approval-lost-with-its-code", breaks: "a code whose approval was not stored can be approved again",
+		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprovalThatIsNotStored"},
+		old: `		s.open(ctx, e, taken)
+`,
+		new: `		_ = taken
+`,
+	},
+	{
+		name: "revoked-for-all", breaks: "what is taken back for one agent counts for the others",
+		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestRevokeOfOneAgent"},
+		old: `agent != "" && e.Agent != agent {`,
+		new: `agent != "" && e.Agent < agent {`,
+	},
+	{
+		name: "token-of-another-name", breaks: "an entry that no host has written admits no request",
+		file: "internal/tokens/tokens.go", pkg: "./internal/tokens", tests: []string{"TestEntriesThatNoHostHasWritten"},
+		old: `|| t.Name != e.Key() |`,
+		new: `|`,
+	},
+	{
+		name: "word-of-another-person", breaks: "a word that a question was given keeps no other person's from it",
+		file: "agents/internal/ask/meant.go", pkg: "./agents/internal/ask", tests: []string{"TestWordsThatQuestionsWereGiven"},
+		old: `w.input != input && w.sender == sender`,
+		new: `w.input != input`,
 	},
 }
