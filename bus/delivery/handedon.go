@@ -83,14 +83,13 @@ func Seal(subject, id string) *nats.Msg {
 // isSeal reports whether a message is one that [Seal] has made.
 func isSeal(m message) bool { return m.Header.Get(sealHeader) != "" && len(m.Data) == 0 }
 
-// restore makes the delivery what it was before it was handed on. It returns how far the
-// lane has come with that, in the sequence of what people have written: the order in which
-// it is handed on. What only looks like it stays as it is, and is refused as it cannot be read.
-func (d *Delivery) restore() (passed uint64) {
+// restore makes the delivery what it was before it was handed on. What only looks like it stays as
+// it is, and is refused as it cannot be read.
+func (d *Delivery) restore() {
 	header := d.msg.Load().Header
 	was, ok := ReadHandedOn(header)
 	if !ok {
-		return 0
+		return
 	}
 	d.stream, d.Subject, d.Seq, d.Stored, d.NotBefore = was.Stream, was.Subject, was.Seq, was.Stored, was.NotBefore
 	d.OnlyKnown = was.OnlyKnown
@@ -101,8 +100,18 @@ func (d *Delivery) restore() (passed uint64) {
 	if was.ID != "" {
 		d.header.Set(nats.MsgIdHdr, was.ID)
 	}
-	if d.stream != bus.InboundStream {
+}
+
+// passed is how far the lane has come with the message that has the sequence own in its stream, in
+// the sequences by which sessions know messages. What is handed on has those of its own stream,
+// and not in their order, as sessions hand on side by side: once all has come that a former owner
+// may have had, nothing older than what a log has is left.
+func (l *Lane) passed(own uint64) uint64 {
+	switch {
+	case !l.cfg.HandedOn:
+		return own
+	case own < l.tried:
 		return 0
 	}
-	return was.Seq
+	return everything
 }

@@ -55,11 +55,10 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking 
 		Doubtful: seq <= l.doubted,
 	}
 	d.msg.Store(&m)
-	passed := seq
 	if l.cfg.HandedOn {
-		passed = d.restore()
+		d.restore()
 	}
-	defer l.progress.pass(passed, meta.NumPending)
+	defer l.progress.pass(l.passed(seq), meta.NumPending)
 	if l.cfg.HandedOn && isSeal(m) {
 		_ = m.ack() // else it comes again
 		return

@@ -97,4 +97,12 @@ var partitionMutants = []mutant{
 		old: `d.pin, d.settled = pin, false`,
 		new: `d.settled = false`,
 	},
+	{
+		name: "partition-passed-too-early", breaks: "an edit that the log has waits for the message that it changes, though newer ones of others come first",
+		file: "bus/delivery/handedon.go", pkg: "./bus/delivery", tests: []string{"TestLaneOfAPartitionTellsHowFarItIs"},
+		old: `	case own < l.tried:
+		return 0
+`,
+		new: ``,
+	},
 }
