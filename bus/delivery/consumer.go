@@ -53,14 +53,19 @@ func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look up consumer: %w", err)
 	}
+	l.cover(consumer.CachedInfo())
 	have := consumer.CachedInfo().Config
-	filters := Filters(append(filtersOf(have), *l.claims.Load()...), l.all())
-	if slices.Equal(filters, slices.Sorted(slices.Values(filtersOf(have)))) {
+	if !l.lacks(have) {
 		return consumer, nil
 	}
-	have.FilterSubject, have.FilterSubjects = "", filters
-	if consumer, err = l.js.UpdateConsumer(ctx, l.cfg.Stream, have); err != nil {
+	want, lacked := restoredSettings(have)
+	want.FilterSubject, want.FilterSubjects = "", l.withClaims(have)
+	if consumer, err = l.js.UpdateConsumer(ctx, l.cfg.Stream, want); err != nil {
 		return nil, fmt.Errorf("widen consumer: %w", err)
+	}
+	l.cover(consumer.CachedInfo())
+	if lacked != "" {
+		l.log.Warn().Str("lacked", lacked).Msg("consumer was changed and lacked what its lane needs: this host has set it again")
 	}
 	return consumer, nil
 }
@@ -113,6 +118,7 @@ func (l *Lane) create(ctx context.Context) (jetstream.Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make consumer: %w", bus.ExplainLimit(err))
 	}
+	l.cover(consumer.CachedInfo())
 	return consumer, nil
 }
 

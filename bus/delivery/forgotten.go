@@ -73,15 +73,25 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	if err != nil {
 		return false // the next look is soon
 	}
-	info := consumer.CachedInfo()
+	info := consumer.CachedInfo() // of before, also when it is restored now
+	pin, mine := pinnedClient(info), l.pinned.Load()
+	others := pin != "" && (mine == nil || *mine != pin) // its owner looks
+	l.cover(info)
+	from := l.leftOut()
+	if from > 0 && !others { // it is restored once nothing is asked for: what was left out comes before what is newer
+		l.log.Warn().Uint64("from", from).Msg("consumer was changed and left out what its lane takes; asking for that")
+		return true
+	}
+	if !others {
+		l.restore(ctx, info.Config)
+	}
 	if !l.forgets(ctx, info) && !l.leftBehind(ctx, info) {
 		l.noteRest(info)
 		l.noteMark(ctx, info)
 		return false
 	}
-	pin, mine := pinnedClient(info), l.pinned.Load()
-	if pin != "" && (mine == nil || *mine != pin) {
-		return false // its owner looks
+	if others {
+		return false
 	}
 	l.log.Warn().Uint64("delivered", info.Delivered.Stream).Uint64("acknowledged", info.AckFloor.Stream).
 		Msg("the server has forgotten what it delivered; asking for it again")

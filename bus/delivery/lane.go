@@ -54,6 +54,7 @@ type Lane struct {
 	owner    ownershipStore
 	held     heldMessages
 	progress progress
+	coverage coverage
 
 	empty   sequences // in which a look has found no message of the lane
 	marked  mark      // as it was noted by a look

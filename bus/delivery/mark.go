@@ -72,6 +72,9 @@ func (l *Lane) markOf(info *jetstream.ConsumerInfo) mark {
 	if first := l.held.firstOwed(); first > 0 {
 		done = min(done, first-1)
 	}
+	if from := l.leftOut(); from > 0 {
+		done = min(done, from-1)
+	}
 	return mark{done, leaderOf(info)}
 }
 

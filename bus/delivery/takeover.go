@@ -41,7 +41,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 			return err
 		}
 	}
-	if l.forgets(ctx, info) || note.Done < info.AckFloor.Stream && l.doubts(note, info) { // it was asked until just now
+	if l.leftOut() > 0 || l.forgets(ctx, info) || note.Done < info.AckFloor.Stream && l.doubts(note, info) { // it was asked until just now
 		if err := l.settleDeliveries(ctx, ""); err != nil {
 			return err
 		}
@@ -180,6 +180,7 @@ func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.Consu
 		return err
 	}
 	note.mark = now
+	l.askedAgain()
 	return nil
 }
 

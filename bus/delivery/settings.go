@@ -1,0 +1,131 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// restoreWithin is the time for setting a consumer again: a lane that has to let go must not
+// wait for it.
+const restoreWithin = 2 * time.Second
+
+// restoredSettings is have with what a lane needs where an operator of NATS has changed it, and that in
+// words, empty where nothing is. More than a lane needs stays: hosts of another version may have
+// set it, and two of them would undo each other's settings for ever.
+func restoredSettings(have jetstream.ConsumerConfig) (want jetstream.ConsumerConfig, lacked string) {
+	want = have
+	var words []string
+	lacks := func(is bool, format string, args ...any) bool {
+		if is {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+		return is
+	}
+	// A message whose host has died would not come again.
+	if lacks(have.MaxDeliver > 0, "max deliver %d", have.MaxDeliver) {
+		want.MaxDeliver = -1
+	}
+	// They go before the time for an acknowledgement, which is the next here.
+	if lacks(len(have.BackOff) > 0, "backoff %v", have.BackOff) {
+		want.BackOff = nil
+	}
+	if lacks(have.AckWait < ackWait, "ack wait %s", have.AckWait) || len(have.BackOff) > 0 {
+		want.AckWait = max(have.AckWait, ackWait)
+	}
+	if lacks(have.MaxAckPending > 0 && have.MaxAckPending < maxAckPending, "max ack pending %d", have.MaxAckPending) {
+		want.MaxAckPending = maxAckPending
+	}
+	if lacks(have.HeadersOnly, "headers only") { // a message without its text would be answered
+		want.HeadersOnly = false
+	}
+	if lacks(have.MaxRequestBatch > 0 && have.MaxRequestBatch < pullMessages, "max request batch %d", have.MaxRequestBatch) {
+		want.MaxRequestBatch = 0
+	}
+	if lacks(have.MaxRequestExpires > 0 && have.MaxRequestExpires < pullExpiry, "max request expires %s", have.MaxRequestExpires) {
+		want.MaxRequestExpires = 0
+	}
+	if lacks(have.MaxRequestMaxBytes > 0, "max request max bytes %d", have.MaxRequestMaxBytes) {
+		want.MaxRequestMaxBytes = 0
+	}
+	if lacks(have.RateLimit > 0, "rate limit %d", have.RateLimit) {
+		want.RateLimit = 0
+	}
+	if lacks(have.InactiveThreshold > 0, "inactive threshold %s", have.InactiveThreshold) { // it would be deleted
+		want.InactiveThreshold = 0
+	}
+	if lacks(have.PinnedTTL > 0 && have.PinnedTTL < pinnedTTL, "pinned ttl %s", have.PinnedTTL) {
+		want.PinnedTTL = pinnedTTL
+	}
+	return want, strings.Join(words, ", ")
+}
+
+// lacks reports whether a consumer is not as this lane needs it.
+func (l *Lane) lacks(have jetstream.ConsumerConfig) bool {
+	_, lacked := restoredSettings(have)
+	return lacked != "" || !l.takesClaims(have)
+}
+
+// takesClaims reports whether a consumer takes all that this host has claimed.
+func (l *Lane) takesClaims(have jetstream.ConsumerConfig) bool {
+	return slices.Equal(l.withClaims(have), slices.Sorted(slices.Values(filtersOf(have))))
+}
+
+func (l *Lane) withClaims(have jetstream.ConsumerConfig) []string {
+	return Filters(append(filtersOf(have), *l.claims.Load()...), l.all())
+}
+
+// coverage is what a lane has seen of what its consumer takes.
+type coverage struct {
+	mu     sync.Mutex
+	claims *[]string // of this host, all of which it took
+	to     uint64    // how far it had come then
+	from   uint64    // from here on it may have left some out, 0 where it has not
+}
+
+// cover looks whether a consumer takes what this host has claimed. Where it does so no more, though hosts
+// only ever add to what it takes, it may have passed over what came since.
+func (l *Lane) cover(info *jetstream.ConsumerInfo) {
+	claims, takes := l.claims.Load(), l.takesClaims(info.Config)
+	c := &l.coverage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case takes:
+		c.claims, c.to = claims, info.Delivered.Stream
+	case c.claims == claims && c.from == 0:
+		c.from = c.to + 1
+	}
+}
+
+// leftOut is from where on the consumer may have passed over what this lane takes, 0 where it has not.
+func (l *Lane) leftOut() uint64 {
+	l.coverage.mu.Lock()
+	defer l.coverage.mu.Unlock()
+	return l.coverage.from
+}
+
+// askedAgain says that what was left out is on its way.
+func (l *Lane) askedAgain() {
+	l.coverage.mu.Lock()
+	defer l.coverage.mu.Unlock()
+	l.coverage.from = 0
+}
+
+// restore sets what a lane needs of its consumer again. It is no fault of the lane when that
+// fails: the next look is soon.
+func (l *Lane) restore(ctx context.Context, have jetstream.ConsumerConfig) {
+	if !l.lacks(have) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, restoreWithin)
+	defer cancel()
+	if _, err := l.ensure(ctx); err != nil {
+		l.log.Warn().Err(err).Msg("consumer lacks what its lane needs: setting it again failed; retrying")
+	}
+}

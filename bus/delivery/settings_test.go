@@ -1,0 +1,101 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/bustest"
+	"agenthost/bus/delivery"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What an operator of NATS changes of the consumer of a lane while hosts run, and the lane needs, is set again: a
+// message whose host dies has to come again, and no lane may be held up by it.
+func TestLaneSetsItsConsumerAgain(t *testing.T) {
+	edits := map[string]func(*jetstream.ConsumerConfig){
+		"max deliver": func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 1 },
+		"ack wait":    func(c *jetstream.ConsumerConfig) { c.AckWait = 200 * time.Millisecond },
+		"backoff": func(c *jetstream.ConsumerConfig) {
+			c.MaxDeliver, c.BackOff = 3, []time.Duration{100 * time.Millisecond}
+		},
+		"max ack pending": func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 1 },
+		"headers only":    func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true },
+		"request batch":   func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 1 },
+		"request expires": func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = time.Second },
+		"request bytes":   func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 10 },
+		"pinned ttl":      func(c *jetstream.ConsumerConfig) { c.PinnedTTL = time.Second },
+		"inactive":        func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Hour },
+		"filters":         func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"plugin.inbound.other"} },
+	}
+	for name, edit := range edits {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				ns := fleet(t)
+				_, js := connect(t, ns)
+				one := join(t, ns, "one")
+				bustest.Publish(t, js, web, "1")
+				each(one.want("1"), (*delivery.Delivery).Done)
+				was := consumerConfig(t, js)
+				changeConsumer(t, js, edit)
+				if name == "filters" { // it may have left out all since the lane was made
+					each(one.want("1?"), (*delivery.Delivery).Done)
+				}
+				one.quiet(aWhile)
+				now := consumerConfig(t, js)
+				if name == "filters" { // those of others stay
+					was.FilterSubjects, was.FilterSubject = []string{"plugin.inbound.other", web}, ""
+				}
+				now.Metadata = was.Metadata // the level that the server notes of the edit
+				if diff := cmp.Diff(was, now); diff != "" {
+					t.Errorf("the consumer: %s", diff)
+				}
+				bustest.Publish(t, js, web, "2", "3")
+				each(one.want("2", "3"), (*delivery.Delivery).Done)
+				one.quiet(aWhile)
+			})
+		})
+	}
+}
+
+// What came while the filter of the consumer left it out is not lost.
+func TestLaneTakesWhatAFilterHasLeftOut(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		each(one.want("1"), (*delivery.Delivery).Done)
+		changeConsumer(t, js, func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"plugin.inbound.other"} })
+		bustest.Publish(t, js, web, "2", "3")
+		bustest.Publish(t, js, "plugin.inbound.other", "a")
+		each(one.want("a"), (*delivery.Delivery).Done)
+		each(one.want("1?", "2?", "3?", "a?"), (*delivery.Delivery).Done)
+		bustest.Publish(t, js, web, "4")
+		each(one.want("4"), (*delivery.Delivery).Done)
+		one.quiet(aWhile)
+	})
+}
+
+func consumerConfig(t *testing.T, js jetstream.JetStream) jetstream.ConsumerConfig {
+	t.Helper()
+	consumer, err := js.Consumer(t.Context(), bus.InboundStream, delivery.LaneName(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return consumer.CachedInfo().Config
+}
+
+func changeConsumer(t *testing.T, js jetstream.JetStream, edit func(*jetstream.ConsumerConfig)) {
+	t.Helper()
+	cfg := consumerConfig(t, js)
+	if cfg.FilterSubject != "" {
+		cfg.FilterSubjects, cfg.FilterSubject = []string{cfg.FilterSubject}, ""
+	}
+	edit(&cfg)
+	if _, err := js.UpdateConsumer(t.Context(), bus.InboundStream, cfg); err != nil {
+		t.Fatal(err)
+	}
+}
