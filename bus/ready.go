@@ -43,14 +43,15 @@ func (b *Bus) Ready(ctx context.Context) error {
 	waiting, mover := WaitLog{Log: b.Log.With().Str("server", b.address()).Logger()}, b.Mover()
 	var err error
 	for {
-		switch last := b.attempt(ctx); {
-		case last == nil || hopeless(last):
+		last := b.attempt(ctx)
+		mover.Failed(last)
+		switch {
+		case last == nil || hopeless(last) && (!withoutJetStream(last) || !mover.others()):
 			return last
 		case err == nil || ctx.Err() == nil: // an attempt that is broken off says nothing
 			err = last
 		}
 		waiting.Say(err, "waiting for NATS")
-		mover.Failed()
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -73,6 +74,9 @@ func (b *Bus) Healthy(ctx context.Context) error {
 		return err
 	}
 	if _, err := b.JS.AccountInfo(ctx); err != nil {
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) {
+			return b.explain(err)
+		}
 		return fmt.Errorf("ask JetStream at %s: %w", b.address(), ExplainLeader(err))
 	}
 	return nil
@@ -135,7 +139,7 @@ func (b *Bus) explain(err error) error {
 		return fmt.Errorf("JetStream of %s does not answer at %s; is the line to it up, and is it named right? (%w)",
 			strings.TrimSuffix(APIPrefix(b.JS), "."), where, err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
-		return fmt.Errorf("%w at %s; start that server with -js, or with a jetstream block in its configuration", ErrNoJetStream, where)
+		return fmt.Errorf("%w at %s; start that server with -js, or with a jetstream block in its configuration (%w)", ErrNoJetStream, b.connectedTo(), err)
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
 		return fmt.Errorf("%w at %s for the account of this user; enable it for the account", ErrNoJetStream, where)
 	}
@@ -160,6 +164,14 @@ func (b *Bus) address() string {
 		return "the embedded server"
 	}
 	return redact(strings.Join(b.NC.Opts.Servers, ","))
+}
+
+// connectedTo is the server that the Bus is connected to, without credentials.
+func (b *Bus) connectedTo() string {
+	if at := b.NC.ConnectedUrl(); b.server == nil && at != "" {
+		return redact(at)
+	}
+	return b.address()
 }
 
 // older reports whether version is before the oldest that is served. What has

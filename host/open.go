@@ -87,7 +87,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		}
 		h.setState("streams cannot be made: " + err.Error())
 		waiting.Say(err, "streams cannot be made; trying again")
-		mover.Failed()
+		mover.Failed(err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

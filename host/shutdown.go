@@ -69,7 +69,7 @@ func (a *assembly) serveAgents(ctx, work context.Context) error {
 	go func() { ended <- a.fleet.Run(ctx, work) }()
 	if a.fleet.Up(ctx) == nil && a.wakers.up(ctx) {
 		watch := &streams.Watch{JS: a.bus.JS, Replicas: a.opt.Config.NATS.Replicas, Log: a.log}
-		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts, watch.Run)()
+		defer background(ctx, a.reloader().Run, a.sweep, a.cleanAccounts, watch.Run, a.bus.KeepAnswered)()
 		a.becomeReady(len(a.now.Load().Agents))
 	}
 	return <-ended

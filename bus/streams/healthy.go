@@ -27,7 +27,7 @@ func Healthy(ctx context.Context, js jetstream.JetStream) error {
 			if err != nil {
 				return fmt.Errorf("ask for %s %s: %w", kind, name, err)
 			}
-			return fault(stream.CachedInfo().Config, want)
+			return cmp.Or(checkLed(stream.CachedInfo()), fault(stream.CachedInfo().Config, want))
 		})
 	}
 	for _, name := range []string{bus.InboundStream, bus.RoutesStream, bus.SchedulesStream, bus.SessionsStream, bus.OutboundStream} {

@@ -22,6 +22,7 @@ type State struct {
 	Fault    error  // why hosts cannot use it as it is
 	Replicas int    // that are up to date, of those it has
 	Has      int
+	Copies   int // servers that are to keep one: fewer than it has where one was removed, 0 outside a cluster
 	Bytes    uint64
 }
 
@@ -56,15 +57,25 @@ func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int)
 	}
 	s.Foreign, s.Lacks = inWords(foreignSettings(info.Config, want)), inWords(lacking(info.Config, want))
 	s.Losing = inWords(losing(info.Config, want))
-	if info.Cluster != nil {
-		for _, peer := range info.Cluster.Replicas {
-			if !peer.Current || peer.Offline {
-				s.Replicas--
+	if c := info.Cluster; c != nil {
+		current := 1 // its leader
+		for _, peer := range c.Replicas {
+			if peer.Current && !peer.Offline {
+				current++
 			}
 		}
-		if info.Cluster.Leader == "" {
-			s.Fault = errors.Join(s.Fault, errors.New("it has no leader: too few of its servers are up"))
-		}
+		s.Copies = 1 + len(c.Replicas)
+		s.Replicas = min(current, s.Has)
 	}
+	s.Fault = errors.Join(s.Fault, checkLed(info))
 	return s
+}
+
+// checkLed is why a stream takes nothing and tells nothing: no server leads it.
+func checkLed(info *jetstream.StreamInfo) error {
+	if info.Cluster == nil || info.Cluster.Leader != "" {
+		return nil
+	}
+	return fmt.Errorf("stream %s has no leader: too few of its servers are up, or have room in their store (max_file_store); "+
+		"start those that are down, and again those that say that their limits are exceeded, with more room", info.Config.Name)
 }

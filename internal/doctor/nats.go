@@ -272,6 +272,9 @@ func (o note) stream(s streams.State) {
 		return
 	case s.Fault != nil:
 		o.fail("do what it says, or start the servers that are down", "%v", s.Fault)
+	case s.Copies > 0 && s.Copies < s.Has:
+		o.warn("start a server in the place of the one that was removed, under another name: the streams move there by themselves",
+			"%d servers keep it, and it is to have %d replicas", s.Copies, s.Has)
 	case s.Replicas < s.Has:
 		o.warn("start the servers that are down, and let them catch up", "%d of its %d replicas are up to date", s.Replicas, s.Has)
 	}
