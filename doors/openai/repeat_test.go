@@ -86,3 +86,40 @@ func TestBeforeTheHostHasNATS(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// What an operator of NATS has written over the record of a request does not keep its repeats from
+// being answered, and none is run twice.
+func TestRecordThatNoHostHasWritten(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"no JSON": "garbage", "empty": "", "a list": "[]", "another object": `{"a":1}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := doorstest.Start(t, "")
+			keyed := header{"Idempotency-Key": "k", "Agent-Session": "s"}
+			first := ask(t, h, "POST", chatPath, chatOf("hi"), keyed)
+			kv, err := h.Client.JetStream().KeyValue(t.Context(), bus.RequestsBucket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys, err := kv.Keys(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range keys {
+				if _, err := kv.PutString(t.Context(), key, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again := ask(t, h, "POST", chatPath, chatOf("hi"), keyed)
+			if again.Status != 200 || again.content(t) != first.content(t) || h.Inbound(t) != 1 {
+				t.Errorf("got %d %s, first %s, %d messages", again.Status, again.Body, first.Body, h.Inbound(t))
+			}
+			if third := ask(t, h, "POST", chatPath, chatOf("hi"), keyed); third.Body != again.Body {
+				t.Errorf("the third time: got %s, want %s", third.Body, again.Body)
+			}
+			if a := ask(t, h, "POST", chatPath, chatOf("hello"), keyed); a.Status != 422 {
+				t.Errorf("with another body: got %+v", a)
+			}
+		})
+	}
+}

@@ -41,7 +41,8 @@ type requests struct {
 	reader *records.Reader
 }
 
-// claim keeps rec under key, unless there is one: that is returned then.
+// claim keeps rec under key, unless there is one: that is returned then. In place of what no host has
+// written it keeps rec too.
 func (s *requests) claim(ctx context.Context, key string, rec record) (known record, repeat bool, err error) {
 	kv, data, err := s.open(ctx, rec)
 	if err != nil {
@@ -53,11 +54,28 @@ func (s *requests) claim(ctx context.Context, key string, rec record) (known rec
 	if !errors.Is(err, jetstream.ErrKeyExists) {
 		return rec, false, inTime(err)
 	}
-	known, ok, err := s.get(ctx, key)
-	if err == nil && !ok {
-		err = fmt.Errorf("request %s has just expired", key)
+	entry, err := s.reader.Entry(ctx, bus.RequestsBucket, key)
+	if errors.Is(err, records.ErrNotFound) {
+		return rec, false, fmt.Errorf("request %s has just expired", key)
 	}
-	return known, true, err
+	if err != nil {
+		return rec, false, inTime(err)
+	}
+	if known, ok := readRecord(entry.Data); ok {
+		return known, true, nil
+	}
+	rec.Since = 0 // it may be a repeat: what came of it is looked for in the whole log
+	if data, err = json.Marshal(rec); err != nil {
+		return rec, false, err
+	}
+	_, err = kv.Update(ctx, key, data, entry.Seq)
+	return rec, false, inTime(err)
+}
+
+// readRecord reads what a host has written; ok is false where that was something else.
+func readRecord(data []byte) (rec record, ok bool) {
+	err := json.Unmarshal(data, &rec)
+	return rec, err == nil && rec.Sum != "" && rec.ID != ""
 }
 
 // put keeps rec under key, in place of one before.
@@ -82,7 +100,8 @@ func (s *requests) get(ctx context.Context, key string) (rec record, ok bool, er
 	if err != nil {
 		return rec, false, inTime(err)
 	}
-	return rec, true, json.Unmarshal(entry.Data, &rec)
+	rec, ok = readRecord(entry.Data)
+	return rec, ok, nil
 }
 
 func (s *requests) open(ctx context.Context, rec record) (jetstream.KeyValue, []byte, error) {
