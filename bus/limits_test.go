@@ -1,6 +1,7 @@
 package bus_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -9,8 +10,28 @@ import (
 	"agenthost/bus/streams"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
+
+// What is refused for now, by a full account or a full server, is said with the cure as well.
+func TestFullStoresAreExplained(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[jetstream.ErrorCode]string{
+		10002: "raise max_file in its jetstream block", 10023: "raise max_file_store", 10047: "raise max_file_store",
+	} {
+		err := fmt.Errorf("publish: %w", &jetstream.APIError{Code: 503, ErrorCode: code})
+		if !bus.Limited(err) || !bus.Transient(&jetstream.APIError{Code: 503, ErrorCode: code}) {
+			t.Errorf("%d is no limit that may be lifted", code)
+		}
+		bustest.WantError(t, bus.ExplainLimit(err), want)
+	}
+	for _, err := range []error{nil, errors.New("other"), &jetstream.APIError{ErrorCode: 10071}} {
+		if got := bus.ExplainLimit(err); bus.Limited(err) || !errors.Is(got, err) {
+			t.Errorf("got %v of %v", got, err)
+		}
+	}
+}
 
 // What a limit of the account keeps a fleet from is said with the cure.
 func TestLimitsAreExplained(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"agenthost/bus"
+
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -46,7 +48,7 @@ func (h *Host) logStuck(ctx context.Context) error {
 		case <-tick.C:
 		}
 		switch err := h.stuck(); {
-		case silent(err) && !said:
+		case (silent(err) || bus.Limited(err)) && !said:
 			said = true
 			h.log.Error().Err(err).Msg("publish: nothing is stored")
 		case err == nil && said:

@@ -90,7 +90,7 @@ func (p *Publisher) Stuck() error {
 	if oldest == nil || time.Since(oldest.since) < ackTimeout {
 		return nil
 	}
-	return fmt.Errorf("publish on %s is not acknowledged: %w", oldest.msg.Subject, oldest.last)
+	return fmt.Errorf("publish on %s is not acknowledged: %w", oldest.msg.Subject, bus.ExplainLimit(oldest.last))
 }
 
 // resendLater is called with the lock held.

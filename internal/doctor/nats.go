@@ -206,19 +206,36 @@ func (d *Doctor) server(ctx context.Context, o note, nc *nats.Conn, js jetstream
 	return true
 }
 
-// room reports how much of the storage of the account is taken.
+// room reports how much of the storage of the account is taken, of each of its tiers where it has some.
 func (o note) room(ctx context.Context, js jetstream.JetStream) {
 	info, err := js.AccountInfo(ctx)
-	if err != nil || info.Limits.MaxStore <= 0 {
-		return // what the disk of the server has left, it does not tell
+	if err != nil {
+		return
 	}
-	percent := info.Store * 100 / uint64(info.Limits.MaxStore)
-	text := fmt.Sprintf("%d%% of the storage of its account is taken (%s of %s)", percent, size(info.Store), size(uint64(info.Limits.MaxStore)))
+	if len(info.Tiers) == 0 {
+		o.tier("", info.Tier)
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Tiers)) {
+		o.tier(" of the tier "+name, info.Tiers[name])
+	}
+}
+
+func (o note) tier(of string, t jetstream.Tier) {
+	const cure = "give the account more storage: max_file in its jetstream block, or in its JWT"
+	switch {
+	case t.Limits.MaxStore < 0:
+		return // what the disk of the server has left, it does not tell
+	case t.Limits.MaxStore == 0:
+		o.fail(cure, "its account has no storage%s", of)
+		return
+	}
+	percent := t.Store * 100 / uint64(t.Limits.MaxStore)
+	text := fmt.Sprintf("%d%% of the storage%s of its account is taken (%s of %s)", percent, of, size(t.Store), size(uint64(t.Limits.MaxStore)))
 	switch {
 	case percent >= fullFail:
-		o.fail("give the account more storage", "%s", text)
+		o.fail(cure, "%s", text)
 	case percent >= fullWarn:
-		o.warn("give the account more storage", "%s", text)
+		o.warn(cure, "%s", text)
 	default:
 		o.ok("%s", text)
 	}
