@@ -42,8 +42,14 @@ func (l *Lane) receive(ctx context.Context, consumer jetstream.Consumer, asking 
 	if l.resetting && count != 1 {
 		return // delivered before the reset; it comes again, in order
 	}
-	l.resetting, l.last = false, count
 	seq := meta.Sequence.Stream
+	m, ok = l.whole(ctx, m, seq)
+	if !ok { // it comes again, before what is newer
+		l.ending, l.last = true, outOfOrder
+		l.takeOverNext(takeover{pin: pin, first: meta})
+		return
+	}
+	l.resetting, l.last = false, count
 	if count == 1 {
 		l.held.begin(seq)
 	}

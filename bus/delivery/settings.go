@@ -2,11 +2,15 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"agenthost/bus"
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -128,4 +132,31 @@ func (l *Lane) restore(ctx context.Context, have jetstream.ConsumerConfig) {
 	if _, err := l.ensure(ctx); err != nil {
 		l.log.Warn().Err(err).Msg("consumer lacks what its lane needs: setting it again failed; retrying")
 	}
+}
+
+// sizeHeader has what a message weighs, where the consumer delivers headers only.
+const sizeHeader = "Nats-Msg-Size"
+
+// whole is a message with its text, which is read from the stream where the consumer was changed to
+// deliver headers only: until that is set back such a one would be answered as if it were empty. It
+// is not ok where the stream does not tell.
+func (l *Lane) whole(ctx context.Context, m message, seq uint64) (message, bool) {
+	if size := m.Header.Get(sizeHeader); size == "" || size == "0" || len(m.Data) > 0 {
+		return m, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, bus.APITimeout)
+	defer cancel()
+	rec, err := bus.Again(ctx, func(ctx context.Context) (records.Record, error) {
+		return records.NewReader(l.js).Get(ctx, l.cfg.Stream, seq)
+	})
+	if errors.Is(err, records.ErrNotFound) { // nothing is left to read
+		return m, true
+	}
+	if err != nil {
+		l.few.Warn().Err(err).Uint64("seq", seq).Msg("read a message that came without its text: failed; it comes again")
+		return m, false
+	}
+	msg := *m.Msg
+	msg.Data = rec.Data
+	return message{&msg, m.nc}, true
 }

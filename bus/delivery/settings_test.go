@@ -1,6 +1,9 @@
 package delivery_test
 
 import (
+	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -98,4 +102,56 @@ func changeConsumer(t *testing.T, js jetstream.JetStream, edit func(*jetstream.C
 	if _, err := js.UpdateConsumer(t.Context(), bus.InboundStream, cfg); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Until a consumer of headers only is set back, what it brings is read from the stream.
+func TestLaneReadsWhatComesWithoutItsText(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		one := join(t, ns, "one")
+		bustest.Publish(t, js, web, "1")
+		each(one.want("1"), (*delivery.Delivery).Done)
+		changeConsumer(t, js, func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true })
+		bustest.Publish(t, js, web, "2", "3")
+		each(one.want("2", "3"), (*delivery.Delivery).Done)
+		one.quiet(aWhile)
+		if consumerConfig(t, js).HeadersOnly {
+			t.Error("it still brings headers only")
+		}
+	})
+}
+
+// Who sends the header of the server gets what was sent, and what cannot be read comes again.
+func TestLaneOfMessagesThatLookLikeHeadersOnly(t *testing.T) {
+	bustest.Bubble(t, func(t *testing.T) {
+		ns := fleet(t)
+		_, js := connect(t, ns)
+		d := &door{server: ns}
+		_, through := connectThrough(t, d)
+		server := &mute{JetStream: through}
+		one := serveLane(t, server, d, "one", 0, web)
+		server.fails.Store(1)
+		msg := nats.NewMsg(web)
+		msg.Header.Set("Nats-Msg-Size", "7")
+		if _, err := js.PublishMsg(t.Context(), msg); err != nil {
+			t.Fatal(err)
+		}
+		bustest.Publish(t, js, web, "2")
+		each(one.want("", "2"), (*delivery.Delivery).Done)
+		one.quiet(aWhile)
+	})
+}
+
+// A mute server fails to read so many messages of its streams.
+type mute struct {
+	jetstream.JetStream
+	fails atomic.Int32
+}
+
+func (m *mute) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if name == bus.InboundStream && m.fails.Add(-1) >= 0 {
+		return nil, errors.New("muted")
+	}
+	return m.JetStream.Stream(ctx, name)
 }
