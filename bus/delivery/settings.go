@@ -63,7 +63,10 @@ func restoredSettings(have jetstream.ConsumerConfig) (want jetstream.ConsumerCon
 	if lacks(have.InactiveThreshold > 0, "inactive threshold %s", have.InactiveThreshold) { // it would be deleted
 		want.InactiveThreshold = 0
 	}
-	if lacks(have.PinnedTTL > 0 && have.PinnedTTL < pinnedTTL, "pinned ttl %s", have.PinnedTTL) {
+	shared := have.PriorityPolicy != jetstream.PriorityPolicyPinned || !slices.Contains(have.PriorityGroups, laneGroup)
+	if lacks(shared, "priority groups %q, policy %d", have.PriorityGroups, have.PriorityPolicy) { // it refuses what hosts ask
+		want.PriorityPolicy, want.PriorityGroups, want.PinnedTTL = jetstream.PriorityPolicyPinned, []string{laneGroup}, pinnedTTL
+	} else if lacks(have.PinnedTTL > 0 && have.PinnedTTL < pinnedTTL, "pinned ttl %s", have.PinnedTTL) {
 		want.PinnedTTL = pinnedTTL
 	}
 	return want, strings.Join(words, ", ")

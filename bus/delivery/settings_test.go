@@ -31,8 +31,16 @@ func TestLaneSetsItsConsumerAgain(t *testing.T) {
 		"request expires": func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = time.Second },
 		"request bytes":   func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 10 },
 		"pinned ttl":      func(c *jetstream.ConsumerConfig) { c.PinnedTTL = time.Second },
-		"inactive":        func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Hour },
-		"filters":         func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"plugin.inbound.other"} },
+		"priority group": func(c *jetstream.ConsumerConfig) {
+			c.PriorityPolicy, c.PriorityGroups, c.PinnedTTL = jetstream.PriorityPolicyNone, nil, 0
+		},
+		"other group": func(c *jetstream.ConsumerConfig) { c.PriorityGroups = []string{"others"} },
+		"overflow": func(c *jetstream.ConsumerConfig) {
+			c.PriorityPolicy = jetstream.PriorityPolicyOverflow
+			c.PinnedTTL = 0
+		},
+		"inactive": func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Hour },
+		"filters":  func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"plugin.inbound.other"} },
 	}
 	for name, edit := range edits {
 		t.Run(name, func(t *testing.T) {
