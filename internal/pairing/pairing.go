@@ -161,10 +161,9 @@ func (s *Store) List(ctx context.Context) ([]Pairing, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
 	list := []Pairing{}
 	for _, e := range entries {
-		if e.Approved || e.Open(now) {
+		if e.Approved || e.open() {
 			list = append(list, e.Pairing)
 		}
 	}
@@ -177,6 +176,10 @@ type entry struct {
 	key      string
 	revision uint64
 }
+
+// open reports whether the operator is asked about it now. NATS deletes it in time, by its own clock:
+// those of the host that wrote Expires, and of this machine, may be wrong.
+func (e entry) open() bool { return !e.Approved && e.Code != "" }
 
 func (s *Store) entries(ctx context.Context) (list []entry, err error) {
 	for e, err := range records.Entries(ctx, s.js, bus.PairingsBucket, ">") {
@@ -222,7 +225,7 @@ func (s *Store) Approve(ctx context.Context, code, by string) (Pairing, error) {
 		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
 	}
 	if _, err = kv.Put(ctx, pairedPrefix+p.id(), data); err != nil {
-		s.open(ctx, e, taken)
+		s.reopen(ctx, e, taken)
 		return Pairing{}, fmt.Errorf("approve %s: %w", code, err)
 	}
 	return p, nil
@@ -256,9 +259,9 @@ func (s *Store) silence(ctx context.Context, e entry) (revision uint64, err erro
 // backTime bounds how long putting back a code may take.
 const backTime = 2 * time.Second
 
-// open puts a code back whose approval could not be stored, so that it can be approved again.
+// reopen puts a code back whose approval could not be stored, so that it can be approved again.
 // Without that the person gets another one when the hour is over.
-func (s *Store) open(ctx context.Context, e entry, revision uint64) {
+func (s *Store) reopen(ctx context.Context, e entry, revision uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backTime)
 	defer cancel()
 	_, _ = s.replace(ctx, e, e.Pairing, revision)
@@ -270,10 +273,13 @@ func (s *Store) replace(ctx context.Context, e entry, p Pairing, revision uint64
 	if err != nil {
 		return 0, err
 	}
+	left := time.Until(e.Expires)
+	if left <= 0 || left > Valid { // it was written by another clock than this one, as it is still there
+		left = Valid
+	}
 	msg := nats.NewMsg("$KV." + bus.PairingsBucket + "." + e.key)
 	msg.Data = data
-	ack, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(revision),
-		jetstream.WithMsgTTL(max(time.Until(e.Expires), time.Second)))
+	ack, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(revision), jetstream.WithMsgTTL(max(left, time.Second)))
 	if err != nil {
 		return 0, err
 	}
@@ -286,8 +292,7 @@ func (s *Store) find(ctx context.Context, code string) (entry, jetstream.KeyValu
 	if err != nil {
 		return entry{}, nil, err
 	}
-	now := time.Now()
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.Open(now) && e.Code == code })
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.open() && e.Code == code })
 	if i < 0 {
 		return entry{}, nil, ErrNoCode
 	}

@@ -99,6 +99,45 @@ func TestApprove(t *testing.T) {
 	}
 }
 
+// A code is good for an hour by the clock of NATS, however wrong that of its host is.
+func TestCodeOfAHostWhoseClockIsWrong(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"behind": -90 * time.Minute, "ahead": 90 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			bustest.Bubble(t, func(t *testing.T) {
+				w := open(t)
+				var codes []string
+				for _, from := range []string{"42", "43", "44"} {
+					p, _ := w.Notice(stranger(from), true)
+					p.AskedAt, p.Expires = p.AskedAt.Add(ahead), p.Expires.Add(ahead)
+					if first, err := w.Store.Ask(t.Context(), p); err != nil || !first {
+						t.Fatalf("Ask for %s: first %t, %v", from, first, err)
+					}
+					codes = append(codes, p.Code)
+				}
+				if list, err := w.List(t.Context()); err != nil || len(list) != 3 {
+					t.Errorf("got %d codes, %v, want 3", len(list), err)
+				}
+				if _, err := w.Approve(t.Context(), codes[0], "ops"); err != nil {
+					t.Errorf("approve: %v", err)
+				}
+				if _, err := w.Deny(t.Context(), codes[1]); err != nil {
+					t.Errorf("deny: %v", err)
+				}
+				time.Sleep(50 * time.Minute)
+				again := stranger("43")
+				again.Code = pairing.NewCode()
+				if first, err := w.Store.Ask(t.Context(), again); err != nil || first {
+					t.Errorf("who was denied is told again within the hour: %t, %v", first, err)
+				}
+				time.Sleep(20 * time.Minute)
+				if _, err := w.Approve(t.Context(), codes[2], "ops"); !errors.Is(err, pairing.ErrNoCode) {
+					t.Errorf("approve after an hour: got %v, want %v", err, pairing.ErrNoCode)
+				}
+			})
+		})
+	}
+}
+
 func TestDeny(t *testing.T) {
 	w := open(t)
 	p := w.ask(t, "42")
