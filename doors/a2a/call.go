@@ -52,7 +52,7 @@ func readCall(body []byte) (call, *fault) {
 	case needsParams[c.Method]:
 		return c, &fault{codeInvalidParams, "params are missing"}
 	}
-	c.addParams()
+	c.set("params", "{}") // the library takes no others
 	return c, nil
 }
 
@@ -85,11 +85,11 @@ func (c *call) checkParams() *fault {
 	return nil
 }
 
-// addParams gives the library params with nothing in them, for it takes no others.
-func (c *call) addParams() {
+// set changes a field of what the library reads.
+func (c *call) set(field, value string) {
 	fields := map[string]json.RawMessage{}
 	_ = json.Unmarshal(c.body, &fields) // which has just been read
-	fields["params"] = json.RawMessage("{}")
+	fields[field] = json.RawMessage(value)
 	c.body, _ = json.Marshal(fields) // which was read from JSON
 }
 

@@ -98,6 +98,10 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 		rpcError(w, c.ID, wrong.code, wrong.why)
 		return
 	}
+	altered := c.altersID()
+	if altered {
+		c.set("id", `"`+standIn+`"`)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(c.body))
 	r = r.WithContext(log.AttachLogger(r.Context(), slog.New(slog.DiscardHandler)))
 	if streams[c.Method] {
@@ -108,6 +112,9 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, h *handler) {
 		breath := doors.Breathe(w)
 		defer breath.Stop()
 		w = breath
+	}
+	if altered {
+		w = &sameID{w, c.ID}
 	}
 	a2asrv.NewJSONRPCHandler(h, a2asrv.WithTransportKeepAlive(keepAlive), a2asrv.WithTransportPanicHandler(h.panicked)).ServeHTTP(w, r)
 }
