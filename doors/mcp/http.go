@@ -146,6 +146,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerJSON(w, http.StatusBadRequest, errorOf(nil, jsonrpc.CodeParseError, noMessage+"the body is not UTF-8"))
 		return
 	}
+	if r.Method == http.MethodPost && len(bytes.TrimSpace(body)) == 0 {
+		answerJSON(w, http.StatusBadRequest, errorOf(nil, jsonrpc.CodeParseError, noMessage+"the body is empty"))
+		return
+	}
+	if refuseIDs(w, body) {
+		return
+	}
 	if id, lacks := lacksSession(r, body); lacks {
 		answerJSON(w, http.StatusBadRequest, errorOf(id, jsonrpc.CodeInvalidRequest, noSession))
 		return

@@ -88,12 +88,13 @@ func (m *messages) takeOne(message []byte) {
 // idOf is the id of what is no message, if it has one.
 func idOf(line []byte) any {
 	var m struct {
-		ID any `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(line, &m) != nil {
+	var id any
+	if json.Unmarshal(line, &m) != nil || json.Unmarshal(m.ID, &id) != nil {
 		return nil
 	}
-	if _, err := jsonrpc.MakeID(m.ID); err != nil {
+	if _, err := jsonrpc.MakeID(id); err != nil {
 		return nil
 	}
 	return m.ID

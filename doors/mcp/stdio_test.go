@@ -95,6 +95,8 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		{"a text", `"ping"`, "null", "-32600"},
 		{"another version", `{"jsonrpc":"1.0","id":"a","method":"ping"}`, `"a"`, "-32600"},
 		{"a method that is a number", `{"jsonrpc":"2.0","id":7,"method":5}`, "7", "-32600"},
+		{"an id of too many digits", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, "9007199254740993", "-32600"},
+		{"an id that is no whole number", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, "1.5", "-32600"},
 		{"an id that is a list", `{"jsonrpc":"2.0","id":[1],"method":"ping"}`, "null", "-32600"},
 		{"nothing in it", `{"jsonrpc":"2.0"}`, "null", "-32600"},
 		{"a call before initialize", fmt.Sprintf(callAna, 8, "hi"), "8", "-32600"},

@@ -71,11 +71,15 @@ const noMessage = "no message of JSON-RPC: "
 // decode reads a message. Its errors are for the one who wrote it, who knows no type of Go.
 func decode(message []byte) (jsonrpc.Message, error) {
 	var fields struct {
+		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Error  json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(message, &fields); err != nil {
 		return nil, errors.New(bus.JSONFault(err))
+	}
+	if err := checkID(fields.ID); err != nil {
+		return nil, err
 	}
 	m, err := jsonrpc.DecodeMessage(message)
 	return m, err //nolint:wrapcheck // it is shown
