@@ -174,9 +174,13 @@ func chatCalls(o outcome, streamed bool) (list []chatCall, finish string) {
 
 type chatObject struct {
 	chatHead
-	Choices []chatChoice   `json:"choices"`
-	Usage   map[string]any `json:"usage,omitempty"`
+	Choices []chatChoice `json:"choices"`
+	Usage   any          `json:"usage,omitempty"` // nil leaves it out, noUsage says null
 }
+
+// noUsage is that of the chunks before the one with the usage, where it is asked for: the schema
+// has the field in all of them.
+var noUsage = json.RawMessage("null")
 
 // wholeChat writes a chat completion in one piece, by a doors.Breath.
 type wholeChat struct {
@@ -221,7 +225,11 @@ func (c *chatStream) delta(delta chatDelta, finish *string) {
 		empty := ""
 		c.delta(chatDelta{Role: roleAssistant, Content: &empty}, nil)
 	}
-	c.send("", chatObject{chatHead: c.head, Choices: []chatChoice{{Delta: &delta, Finish: finish}}})
+	chunk := chatObject{chatHead: c.head, Choices: []chatChoice{{Delta: &delta, Finish: finish}}}
+	if c.usage {
+		chunk.Usage = noUsage
+	}
+	c.send("", chunk)
 }
 
 func (c *chatStream) end(o outcome, rest string) {

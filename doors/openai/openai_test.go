@@ -163,6 +163,9 @@ func TestChatStream(t *testing.T) {
 		if e["usage"] != nil {
 			usage++
 		}
+		if _, there := e["usage"]; !there {
+			t.Errorf("a chunk without usage, where it is asked for: %v", e)
+		}
 		for _, c := range list {
 			choice, _ := c.(object)
 			delta, _ := choice["delta"].(object)
