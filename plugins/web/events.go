@@ -71,20 +71,28 @@ func (w *Web) events(rw http.ResponseWriter, r *http.Request) {
 }
 
 // after is the place in AGENT_OUTBOUND behind which a page wants to read, 0 when the
-// stream was empty; false: it has read nothing.
-func after(r *http.Request) (place uint64, read bool) {
+// stream was empty; again is false where it has read nothing, and known where what it names
+// is no place.
+func after(r *http.Request) (place uint64, again, known bool) {
 	for _, text := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")} {
+		if text == "" {
+			continue
+		}
+		again = true
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-			return n, true
+			return n, true, true
 		}
 	}
-	return 0, false
+	return 0, again, false
 }
 
 // sendAll sends what the page has missed, then what comes.
 func (w *Web) sendAll(r *http.Request, at place, sub *stream, now uint64, e *eventWriter) error {
 	sent := now
-	if from, read := after(r); read {
+	switch from, again, known := after(r); {
+	case again && !known:
+		e.event("reset", now, struct{}{})
+	case again:
 		var err error
 		if sent, err = w.sendMissed(r.Context(), at.person, from, now, e); err != nil {
 			return err

@@ -97,6 +97,12 @@ func TestPlaceBehindTheLastReply(t *testing.T) {
 	v := visit(t, base)
 	v.say("message-1", "one")
 	v.answered("main", 1)
+	at := place("main", 0)
+	at.Del("after")
+	for _, none := range []string{"18446744073709551616", "-1", "1.5", "abc"} {
+		next, _ := v.events(at, http.Header{"Last-Event-Id": {none}})
+		next("reset")
+	}
 	next, _ := v.events(place("main", 0), http.Header{"Last-Event-Id": {"999999"}})
 	next("reset")
 	v.say("message-2", "two")
