@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agenthost/host"
 	"agenthost/internal/httpauth"
 )
 
@@ -16,18 +17,20 @@ func TestAPISaysWhoAsks(t *testing.T) {
 	cfg.HTTP.Tokens = []httpauth.Token{{Name: "eye", Token: "eye-secret", Role: httpauth.Read}, {Name: "shop", Token: "shop-secret", Role: httpauth.Chat}, {Name: "one", Token: "one-secret", Role: httpauth.Admin, Agents: []string{"demo"}}}
 	guarded, _ := start(t, cfg)
 	open, _ := start(t, demo(t))
+	me := func(h *host.Host) string { return "http://" + h.HTTP() + "/api/me" }
 	for name, tt := range map[string]struct {
-		address, token string
-		status         int
-		want           string
+		url, token string
+		status     int
+		want       string
 	}{
-		"a reader":             {guarded.HTTP(), "eye-secret", 200, `"name":"eye","role":"read"`},
-		"of some agents":       {guarded.HTTP(), "one-secret", 200, `"name":"one","role":"admin","limited":true`},
-		"who only chats":       {guarded.HTTP(), "shop-secret", 403, "chat"},
-		"nobody":               {guarded.HTTP(), "", 401, "token"},
-		"where all are let in": {open.HTTP(), "", 200, `"name":"operator","role":"admin","open":true`},
+		"a reader":             {me(guarded), "eye-secret", 200, `"name":"eye","role":"read"`},
+		"of some agents":       {me(guarded), "one-secret", 200, `"name":"one","role":"admin","limited":true`},
+		"who only chats":       {me(guarded), "shop-secret", 403, "chat"},
+		"with a field":         {me(guarded) + "?agent=demo", "eye-secret", 400, `unknown field \"agent\"; this takes none`},
+		"nobody":               {me(guarded), "", 401, "token"},
+		"where all are let in": {me(open), "", 200, `"name":"operator","role":"admin","open":true`},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+tt.address+"/api/me", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tt.url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

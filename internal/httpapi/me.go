@@ -22,6 +22,10 @@ func (a *API) me(w http.ResponseWriter, r *http.Request) {
 		WriteError(w, status, err)
 		return
 	}
+	for name := range r.URL.Query() {
+		WriteError(w, http.StatusBadRequest, fields{}.unknown(name))
+		return
+	}
 	a.write(w, r, Me{Name: c.Name, Role: c.Role, Open: c.Open, Limited: c.Limited(), Version: a.opt.Version})
 }
 
