@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +17,7 @@ type connWatch struct {
 	errs   zerolog.Logger // apart, so that a flood of errors hides no loss of the connection
 	closed chan struct{}  // closed with the connection
 	reason atomic.Pointer[error]
+	denied atomic.Pointer[error] // the last permission that the server has refused
 	inbox  inboxWatch
 }
 
@@ -55,7 +58,24 @@ func (w *connWatch) failed(nc *nats.Conn, sub *nats.Subscription, err error) {
 	if sub != nil {
 		line = line.Str("subject", sub.Subject)
 	}
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		w.denied.Store(&err)
+		line.Msg("NATS refuses a permission; " + permissionsHint)
+		return
+	}
 	line.Msg("NATS reports an error")
+}
+
+// permissionsHint is the cure where NATS refuses a permission: a new version may need more of them.
+const permissionsHint = "give this user what this version needs: agenthost nats-permissions --for host"
+
+// Denied is the permission that NATS has refused this connection last, with the cure; nil: none. A
+// request that is refused gets no answer, so that who waits for one has to be told by this.
+func (b *Bus) Denied() error {
+	if err := b.watch.denied.Load(); err != nil {
+		return fmt.Errorf("%w: %s", *err, permissionsHint)
+	}
+	return nil
 }
 
 // lastError is why nc is not connected, as far as is known.

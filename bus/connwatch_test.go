@@ -1,8 +1,10 @@
 package bus_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"agenthost/bus"
 	"agenthost/bus/bustest"
@@ -39,12 +41,47 @@ func TestErrorsAreLoggedWithoutAFlood(t *testing.T) {
 		}
 	}
 	b.Close() // sends it all, and logs what comes back
-	lines := strings.Count(log.String(), "NATS reports an error")
+	lines := strings.Count(log.String(), "\n")
 	if lines == 0 || lines > 50 {
 		t.Errorf("500 errors made %d log lines, want a few: %s", lines, log.String())
 	}
+	for _, want := range []string{`to \"denied\"`, "agenthost nats-permissions"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log: got %s, want %s in it", log.String(), want)
+		}
+	}
 	if strings.Contains(log.String(), "s3cret") {
 		t.Errorf("the log shows the password: %s", log.String())
+	}
+}
+
+// A user whose name is in the URL is one: nothing is asked that its permissions may lack.
+func TestUserOfTheURLIsNotAnonymous(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "ann", Password: "s3cret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{"$SYS.>"}},
+		}}}
+	})
+	var log bustest.LogBuffer
+	b, err := bus.Open(bus.Options{Log: zerolog.New(&log), Config: bus.Config{URL: strings.Replace(url, "nats://", "nats://ann:s3cret@", 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := b.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if bus.Anonymous(ctx, b.NC) {
+		t.Error("got that it is anonymous")
+	}
+	if err := b.Healthy(t.Context()); err != nil { // a round trip: a refusal has arrived
+		t.Fatal(err)
+	}
+	if err := b.Denied(); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
 

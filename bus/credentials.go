@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/nats-io/nats.go"
@@ -132,6 +133,9 @@ const LogInHint = "without the token of the embedded server a connection has the
 // without its token, so that it has the rights of a channel only.
 func Anonymous(ctx context.Context, nc *nats.Conn) bool {
 	if o := nc.Opts; o.User != "" || o.Token != "" || o.Nkey != "" || o.UserJWT != nil || o.TokenHandler != nil || o.UserInfo != nil {
+		return false
+	}
+	if u, err := url.Parse(nc.ConnectedUrl()); err == nil && u.User != nil {
 		return false
 	}
 	answer, err := nc.RequestWithContext(ctx, "$SYS.REQ.USER.INFO", nil)

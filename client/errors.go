@@ -59,6 +59,9 @@ func (c *Client) Explain(err error) error {
 	return hintJetStream(c.hintRefused(c.hintLost(err)))
 }
 
+// permissionsHint is the cure where NATS refuses a permission: a new version may need more of them.
+const permissionsHint = "this user of NATS needs the permission; agenthost nats-permissions prints all that a role needs"
+
 // questionRefused is what NATS has said to a question that no host has answered, if it has
 // refused it: silence would say that hosts have nothing. before is the last error of the connection
 // before the question.
@@ -67,7 +70,7 @@ func questionRefused(nc *nats.Conn, subject string, before error) error {
 	if errors.Is(err, before) || !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), strconv.Quote(subject)) {
 		return nil
 	}
-	return fmt.Errorf("ask hosts: %w: this user of NATS needs the permission", err)
+	return fmt.Errorf("ask hosts: %w: %s", err, permissionsHint)
 }
 
 // hintLost adds to an error without an answer that the connection has broken.
@@ -90,7 +93,7 @@ func (c *Client) hintRefused(err error) error {
 	if c.anonymousAgain() {
 		return fmt.Errorf("permission denied: %s", bus.LogInHint)
 	}
-	return fmt.Errorf("%w; %w: this user of NATS needs the permission", err, refused)
+	return fmt.Errorf("%w; %w: %s", err, refused, permissionsHint)
 }
 
 // anonymousAgain is Anonymous by a connection of its own: the Client may be

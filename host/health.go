@@ -50,6 +50,9 @@ func (h *Host) unready(ctx context.Context) string {
 		if err := h.Bus().Healthy(ctx); err != nil {
 			return fmt.Sprintf("%s since %s: %v", state, h.waiting.UTC().Format(time.RFC3339), err)
 		}
+		if err := h.Bus().Denied(); err != nil {
+			return fmt.Sprintf("%s since %s: %v", state, h.waiting.UTC().Format(time.RFC3339), err)
+		}
 		return state
 	case state == stateStarting:
 		if b := h.Bus(); b != nil {

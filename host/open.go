@@ -85,6 +85,9 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 			errors.Is(err, streams.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
+		if denied := b.Denied(); denied != nil && errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w; %w", err, denied)
+		}
 		h.setState("streams cannot be made: " + err.Error())
 		waiting.Say(err, "streams cannot be made; trying again")
 		mover.Failed(err)

@@ -3,6 +3,7 @@ package host_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"agenthost/host"
 	"agenthost/internal/waittest"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 )
 
@@ -165,6 +167,36 @@ func TestReadyzSaysWhatItWaitsFor(t *testing.T) {
 	})
 	cancel()
 	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A version that asks NATS for more than the one before has to be given the permission: it says
+// which, and how to print all of them.
+func TestReadyzSaysWhichPermissionItLacks(t *testing.T) {
+	t.Parallel()
+	lacking := "$JS.API.STREAM.INFO.KV_" + bus.TokensBucket
+	cfg := demo(t)
+	cfg.NATS.User, cfg.NATS.Password = "host", "secret"
+	cfg.NATS.URL, _ = bustest.Server(t, func(o *server.Options) {
+		o.Users = []*server.User{{Username: "host", Password: "secret", Permissions: &server.Permissions{
+			Publish: &server.SubjectPermission{Deny: []string{lacking}},
+		}}}
+	})
+	log := watched(lacking)
+	h := host.New(host.Options{Config: cfg, Log: zerolog.New(log)})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	<-log.seen
+	reason := readyz(t, h)["reason"]
+	for _, want := range []string{"waiting for NATS", lacking, "agenthost nats-permissions --for host"} {
+		if !strings.Contains(reason, want) {
+			t.Errorf("got %q, want %q in it", reason, want)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -33,7 +33,7 @@ func TestCommandsOfUsersWhoMayNot(t *testing.T) {
 			t.Parallel()
 			words := append([]string{"-s", url, "--user", "guest", "--password", "secret"}, strings.Fields(args)...)
 			_, errs := call(t, cli.CodeFailed, "", words...)
-			for _, want := range []string{"ermissions", subject, "this user of NATS needs the permission"} {
+			for _, want := range []string{"ermissions", subject, "this user of NATS needs the permission", "agenthost nats-permissions"} {
 				if !strings.Contains(errs, want) {
 					t.Errorf("got %q, want %q in it", errs, want)
 				}
