@@ -42,6 +42,29 @@ const (
 	Finished         EventType = "run.finished"
 )
 
+// Known reports whether this version knows the events of a type. Those that it does not know, of a
+// newer version, it passes over, but for the end of an input: see [Event.Ends].
+func (t EventType) Known() bool {
+	switch t {
+	case Started, InputAdded, MessageAdded, ModelCalled, ToolRequested, ToolFinished,
+		ApprovalAsked, ApprovalAnswered, QuestionAsked, QuestionAnswered, Delegated, Replied,
+		InputRefused, InputMoved, InputWithdrawn, InputPassedOn, InputTaken,
+		OperatorJoined, OperatorHeard, OperatorSaid, OperatorLeft, Compacted, Suspended, Finished:
+		return true
+	}
+	return false
+}
+
+// Ends reports whether an event is the end of its input, which gets no run. One of a newer version is
+// if it has a reply to it.
+func (e *Event) Ends() bool {
+	switch e.Type {
+	case InputRefused, InputWithdrawn, InputPassedOn:
+		return true
+	}
+	return e.Input != nil && e.Reply != nil && !e.Type.Known()
+}
+
 // An Event is one fact. Type says which fields count; the rest are empty and
 // are not written.
 type Event struct {

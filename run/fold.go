@@ -9,7 +9,7 @@ import (
 
 // Fold adds one fact of the log to a state. It never fails: a type that it
 // does not know, from a newer host, and a fact that does not fit, say the
-// result of an unknown call, change nothing.
+// result of an unknown call, change nothing, but that an input has its end.
 func Fold(s State, e Event) State {
 	s.mine = false
 	s.fold(&e)
@@ -28,7 +28,7 @@ func (s *State) fold(e *Event) {
 		s.compact(e)
 	case e.Type == Finished:
 		s.finish(e)
-	case e.Type == InputRefused || e.Type == InputWithdrawn || e.Type == InputPassedOn:
+	case e.Ends():
 		s.dismiss(e)
 	case e.Type == InputMoved:
 		s.move(e)

@@ -36,7 +36,7 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 	known := len(l.open)
 	for i := range events {
 		e := &events[i]
-		if e.Input != nil && !noRuns(e.Type) { // an answer: it belongs to the running run
+		if e.Input != nil && !noRuns(e) { // an answer: it belongs to the running run
 			l.open = append(l.open, e.Input.ID)
 			_, _, chat := bus.Channel(e.Input.Subject)
 			l.brought = l.brought || !chat && e.Input.Subject != ""
@@ -59,13 +59,8 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			}
 		case run.InputRefused:
 			l.refuse(e, seq)
-		case run.InputWithdrawn, run.InputPassedOn, run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
-			if e.Input != nil {
-				l.ids.set(e.Input.ID, seq)
-			}
-			if e.Reply != nil {
-				l.replied, l.spokeAt = seq, time.Time{}
-			}
+		case run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
+			l.end(e, seq)
 		case run.Replied:
 			l.replied, l.spokeAt = seq, time.Time{}
 			if l.brought {
@@ -81,6 +76,10 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 			l.open, known = l.open[:0], 0
 			l.brought = false
 			l.spoken.end(seq)
+		default:
+			if e.Ends() {
+				l.end(e, seq)
+			}
 		}
 	}
 	for _, id := range l.open[known:] {
@@ -88,12 +87,21 @@ func (l *Log) note(seq uint64, size int, events []run.Event) {
 	}
 }
 
+// end takes down that an input has its end without a run, and perhaps a reply.
+func (l *Log) end(e *run.Event, seq uint64) {
+	if e.Input != nil {
+		l.ids.set(e.Input.ID, seq)
+	}
+	if e.Reply != nil {
+		l.replied, l.spokeAt = seq, time.Time{}
+	}
+}
+
 // noRuns reports whether the input of an event has its end there, or waits for a run.
-func noRuns(t run.EventType) bool {
-	switch t {
-	case run.InputAdded, run.InputRefused, run.InputWithdrawn, run.InputPassedOn,
-		run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
+func noRuns(e *run.Event) bool {
+	switch e.Type {
+	case run.InputAdded, run.OperatorJoined, run.OperatorHeard, run.OperatorSaid, run.OperatorLeft:
 		return true
 	}
-	return false
+	return e.Ends()
 }

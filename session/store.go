@@ -30,6 +30,8 @@ type Store struct {
 	// Committed hears of every commit of the logs that were opened, once it is stored, and of
 	// which it follows in the log; nil: no observer. It must not block, nor keep events.
 	Committed func(subject string, key Key, run string, after, seq uint64, events []run.Event)
+
+	unknown unknownTypes
 }
 
 func (s *Store) limit() int {
@@ -97,6 +99,7 @@ func (l *Log) load(ctx context.Context, last records.Record) error {
 		if rec.Header.Get(replacesHeader) != "" {
 			l.restart()
 		}
+		l.store.unknown.say(l.store.Log, rec, c.Events)
 		l.apply(c.Events)
 		l.note(rec.Seq, len(rec.Data), c.Events)
 	}
@@ -251,7 +254,7 @@ func (s *Store) Said(ctx context.Context, seq uint64) (said Said, err error) {
 
 // replies reports whether the reply of an event goes out.
 func replies(t run.EventType) bool {
-	return t == run.Replied || t == run.InputRefused || t == run.InputPassedOn || t == run.OperatorSaid
+	return t == run.Replied || t == run.InputRefused || t == run.InputPassedOn || t == run.OperatorSaid || !t.Known()
 }
 
 // putFile stores v where there is room for what is too large for a message.

@@ -165,7 +165,7 @@ func (s *search) judge(t *telling) {
 			queued = e
 		}
 		switch {
-		case (e.Type == run.InputRefused || e.Type == run.InputWithdrawn || e.Type == run.InputPassedOn) && e.Input != nil && s.isOf(e.Input):
+		case e.Ends() && e.Input != nil && s.isOf(e.Input):
 			state = Answered
 		case e.Type == run.OperatorSaid && s.operatorSaid(e):
 			state = Answered
