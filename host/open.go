@@ -85,9 +85,7 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 			errors.Is(err, streams.ErrLanes) || errors.Is(err, bus.ErrUnusable) {
 			return err
 		}
-		if denied := b.Denied(); denied != nil && errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w; %w", err, denied)
-		}
+		err = withDenied(err, b.Denied())
 		h.setState("streams cannot be made: " + err.Error())
 		waiting.Say(err, "streams cannot be made; trying again")
 		mover.Failed(err)
@@ -97,6 +95,14 @@ func (h *Host) provision(ctx context.Context, b *bus.Bus) error {
 		case <-time.After(provisionEvery):
 		}
 	}
+}
+
+// withDenied adds the permission that NATS has refused, if any, to the error of a request without an answer.
+func withDenied(err, denied error) error {
+	if denied == nil || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, denied)
 }
 
 func (h *Host) provisionOnce(ctx context.Context, b *bus.Bus) error {
