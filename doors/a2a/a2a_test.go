@@ -81,7 +81,7 @@ func TestInputRequired(t *testing.T) {
 	if diff := cmp.Diff(question, c.get(question.ID)); diff != "" {
 		t.Errorf("after a restart:\n%s", diff)
 	}
-	if got := c.send(said("m3", "green", "taskId", question.ID)); got.Status.State != required {
+	if got := c.send(said("m3", "green", "taskId", question.ID)); got.Status.State != required || !strings.Contains(got.Status.Message.Parts[0].Text, "one of") {
 		t.Errorf("got %+v", got)
 	}
 	got := c.send(said("m4", "Blue", "taskId", question.ID))

@@ -141,6 +141,11 @@ func (h *handler) SendMessage(ctx context.Context, req *proto.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
+	if s.why != nil && t.Status.State == proto.TaskStateInputRequired {
+		waits := *t
+		waits.Status.Message = s.why // the question is in the history
+		t = &waits
+	}
 	var history *int
 	if req.Config != nil {
 		history = req.Config.HistoryLength

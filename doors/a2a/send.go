@@ -18,7 +18,8 @@ type sending struct {
 	*doors.Exchange
 	*handler
 	record   *record
-	answered string // the call that the message answers
+	answered string         // the call that the message answers
+	why      *proto.Message // it was no answer
 	artifact written
 }
 
@@ -220,7 +221,8 @@ func (s *sending) refused(ctx context.Context, out *bus.Outbound) (list []proto.
 	if err != nil || t.Status.State != proto.TaskStateInputRequired {
 		return nil, false, err
 	}
-	return []proto.Event{s.status(proto.TaskStateInputRequired, agentMessage(t.TaskInfo(), *out))}, true, nil
+	s.why = agentMessage(t.TaskInfo(), *out)
+	return []proto.Event{s.status(proto.TaskStateInputRequired, s.why)}, true, nil
 }
 
 // end is what ends a task. What went no further than the door is in no log.
