@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"agenthost/bus"
@@ -23,6 +24,8 @@ type chatRequest struct {
 		Function bus.ClientTool `json:"function"`
 	} `json:"tools"`
 	ToolChoice json.RawMessage `json:"tool_choice"`
+
+	Modalities []string `json:"modalities"`
 
 	N    *int   `json:"n"`
 	User string `json:"user"`
@@ -59,6 +62,9 @@ func (d *door) chat(w http.ResponseWriter, r *http.Request, v doors.Visit) error
 	}
 	if req.N != nil && *req.N != 1 {
 		return badRequest("n", "n is "+strconv.Itoa(*req.N)+"; an agent gives one answer")
+	}
+	if slices.Contains(req.Modalities, "audio") {
+		return badRequest("modalities", "an agent answers by text only; leave audio out")
 	}
 	j, err := d.prepare(r, a)
 	if err != nil {

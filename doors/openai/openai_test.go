@@ -377,6 +377,7 @@ func TestFaults(t *testing.T) {
 		"an answer last":  {object{"model": "ana", "messages": []object{says("user", "x"), says("assistant", "y")}}, 400, "messages", "validation"},
 		"empty":           {chatOf(" "), 400, "messages", "validation"},
 		"two":             {object{"model": "ana", "n": 2, "messages": []object{says("user", "x")}}, 400, "n", "validation"},
+		"a voice":         {object{"model": "ana", "modalities": []string{"text", "audio"}, "messages": []object{says("user", "x")}}, 400, "modalities", "validation"},
 		"a sound":         {object{"model": "ana", "messages": []object{{"role": "user", "content": []object{{"type": "input_audio"}}}}}, 400, "messages[0].content", "validation"},
 		"a file's path":   {object{"model": "ana", "messages": []object{{"role": "user", "content": []object{{"type": "image_url", "image_url": object{"url": "file:///etc/passwd"}}}}}}, 400, "messages[0].content", "validation"},
 		"a model's fault": {chatOf("broken"), 400, nil, "validation"},
@@ -394,7 +395,14 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	}
-	first := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x"}, nil)
+	for _, kept := range []string{"conversation", "prompt"} {
+		for _, value := range []any{"id", object{"id": "id"}} {
+			if a := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x", kept: value}, nil); a.Status != 400 || a.get(t, "error", "param") != kept {
+				t.Errorf("%s %v: got %d %s", kept, value, a.Status, a.Body)
+			}
+		}
+	}
+	first := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x", "conversation": nil, "prompt": nil}, nil)
 	for path, body := range map[string]object{
 		chatPath: {"messages": []object{says("user", "x")}}, "/v1/responses": {"input": "x", "previous_response_id": first.get(t, "id")},
 	} {

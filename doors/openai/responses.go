@@ -26,6 +26,10 @@ type responseRequest struct {
 		bus.ClientTool
 	} `json:"tools"`
 	ToolChoice json.RawMessage `json:"tool_choice"`
+
+	// What OpenAI keeps for its clients is not here: without it the request says something else.
+	Conversation any `json:"conversation"`
+	Prompt       any `json:"prompt"`
 }
 
 // An input is a text or a list of items.
@@ -63,6 +67,12 @@ func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) er
 	var req responseRequest
 	if err := decodeBody(body, &req); err != nil {
 		return err
+	}
+	if req.Conversation != nil {
+		return badRequest("conversation", "conversations of OpenAI are not kept here; name the session by previous_response_id or the header Agent-Session")
+	}
+	if req.Prompt != nil {
+		return badRequest("prompt", "prompts are not kept here; send the text as input or instructions")
 	}
 	a := asked{visit: v, body: body, model: req.Model, user: req.User, param: "input", tools: req.clientTools()}
 	if a.turns, err = req.turns(); err != nil {
