@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -449,12 +450,12 @@ func TestChainAdmits(t *testing.T) {
 func TestChainGivesBackWhatItDoesNotSpend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(llm.Rate{Concurrency: 1})
-		reserved, settled := 0, 0
+		var reserved, settled atomic.Int64
 		c := s.chain()
 		c.Admit = func(context.Context, llm.Link, llm.Request) (llm.Admission, error) {
-			reserved++
+			reserved.Add(1)
 			return llm.Admission{Expected: 7, Settle: func(cost int64) {
-				if settled++; cost != 0 {
+				if settled.Add(1); cost != 0 {
 					t.Errorf("%d were spent", cost)
 				}
 			}}, nil
@@ -467,13 +468,13 @@ func TestChainGivesBackWhatItDoesNotSpend(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if reserved != 2 || settled != 0 || s.calls.Load() != 1 {
-			t.Fatalf("%d are reserved, %d settled, %d made; want one that is made and one that waits", reserved, settled, s.calls.Load())
+		if reserved.Load() != 2 || settled.Load() != 0 || s.calls.Load() != 1 {
+			t.Fatalf("%d are reserved, %d settled, %d made; want one that is made and one that waits", reserved.Load(), settled.Load(), s.calls.Load())
 		}
 		cancel()
 		synctest.Wait()
-		if settled != 1 {
-			t.Errorf("%d reservations are settled, want that of the call that was cancelled", settled)
+		if settled.Load() != 1 {
+			t.Errorf("%d reservations are settled, want that of the call that was cancelled", settled.Load())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -482,8 +483,8 @@ func TestChainGivesBackWhatItDoesNotSpend(t *testing.T) {
 		defer cancel()
 		for range c.Stream(ended, llm.Request{}, func(llm.Attempt) {}) {
 		}
-		if reserved != settled || reserved < 3 || s.calls.Load() != 1 {
-			t.Errorf("of %d reservations %d are settled after %d calls", reserved, settled, s.calls.Load())
+		if reserved.Load() != settled.Load() || reserved.Load() < 3 || s.calls.Load() != 1 {
+			t.Errorf("of %d reservations %d are settled after %d calls", reserved.Load(), settled.Load(), s.calls.Load())
 		}
 	})
 }

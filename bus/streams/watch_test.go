@@ -36,7 +36,7 @@ func TestWatch(t *testing.T) {
 		bustest.Provision(t, b.JS)
 		logged, stop := watch(t, b.JS)
 		defer stop()
-		time.Sleep(5 * time.Minute)
+		time.Sleep(5*time.Minute + 30*time.Second) // between two looks
 		if logged.String() != "" {
 			t.Fatalf("logged %s, want nothing", logged.String())
 		}

@@ -189,7 +189,7 @@ var trustMutants = []mutant{
 	{
 		name: "approval-lost-with-its-code", breaks: "a code whose approval was not stored can be approved again",
 		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprovalThatIsNotStored"},
-		old: `		s.open(ctx, e, taken)
+		old: `		s.reopen(ctx, e, taken)
 `,
 		new: `		_ = taken
 `,
