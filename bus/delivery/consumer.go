@@ -58,16 +58,7 @@ func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 	if !l.lacks(have) {
 		return consumer, nil
 	}
-	want, lacked := restoredSettings(have)
-	want.FilterSubject, want.FilterSubjects = "", l.withClaims(have)
-	if consumer, err = l.js.UpdateConsumer(ctx, l.cfg.Stream, want); err != nil {
-		return nil, fmt.Errorf("widen consumer: %w", err)
-	}
-	l.cover(consumer.CachedInfo())
-	if lacked != "" {
-		l.log.Warn().Str("lacked", lacked).Msg("consumer was changed and lacked what its lane needs: this host has set it again")
-	}
-	return consumer, nil
+	return l.set(ctx, consumer, have)
 }
 
 // all is the filter that takes the whole of what lanes of the stream may take.

@@ -67,9 +67,9 @@ type sequences struct{ after, to uint64 }
 // forgotten looks whether the server has forgotten deliveries of this lane, where no other
 // host serves it.
 func (l *Lane) forgotten(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	looking, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	consumer, err := l.js.Consumer(ctx, l.cfg.Stream, l.cfg.Name)
+	consumer, err := l.js.Consumer(looking, l.cfg.Stream, l.cfg.Name)
 	if err != nil {
 		return false // the next look is soon
 	}
@@ -77,17 +77,16 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	pin, mine := pinnedClient(info), l.pinned.Load()
 	others := pin != "" && (mine == nil || *mine != pin) // its owner looks
 	l.cover(info)
-	from := l.leftOut()
-	if from > 0 && !others { // it is restored once nothing is asked for: what was left out comes before what is newer
-		l.log.Warn().Uint64("from", from).Msg("consumer was changed and left out what its lane takes; asking for that")
+	if l.asksForLeftOut(others) { // it is restored once nothing is asked for: what was left out comes before what is newer
+		l.log.Warn().Uint64("from", l.leftOut()).Msg("consumer was changed and left out what its lane takes; asking for that")
 		return true
 	}
 	if !others {
 		l.restore(ctx, info.Config)
 	}
-	if !l.forgets(ctx, info) && !l.leftBehind(ctx, info) {
+	if !l.forgets(looking, info) && !l.leftBehind(looking, info) {
 		l.noteRest(info)
-		l.noteMark(ctx, info)
+		l.noteMark(looking, info)
 		return false
 	}
 	if others {

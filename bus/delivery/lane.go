@@ -55,6 +55,7 @@ type Lane struct {
 	held     heldMessages
 	progress progress
 	coverage coverage
+	lacking  string // what NATS has refused to set of the consumer; who has the token of ensuring touches it
 
 	empty   sequences // in which a look has found no message of the lane
 	marked  mark      // as it was noted by a look

@@ -1,12 +1,12 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"agenthost/bus"
@@ -80,48 +80,56 @@ func (l *Lane) lacks(have jetstream.ConsumerConfig) bool {
 
 // takesClaims reports whether a consumer takes all that this host has claimed.
 func (l *Lane) takesClaims(have jetstream.ConsumerConfig) bool {
-	return slices.Equal(l.withClaims(have), slices.Sorted(slices.Values(filtersOf(have))))
+	return takesAll(have, *l.claims.Load(), l.all())
+}
+
+// takesAll reports whether a consumer takes all that some filters take, of what all takes.
+func takesAll(have jetstream.ConsumerConfig, filters []string, all string) bool {
+	return slices.Equal(Filters(append(filtersOf(have), filters...), all), slices.Sorted(slices.Values(filtersOf(have))))
 }
 
 func (l *Lane) withClaims(have jetstream.ConsumerConfig) []string {
 	return Filters(append(filtersOf(have), *l.claims.Load()...), l.all())
 }
 
-// coverage is what a lane has seen of what its consumer takes.
-type coverage struct {
-	mu     sync.Mutex
-	claims *[]string // of this host, all of which it took
-	to     uint64    // how far it had come then
-	from   uint64    // from here on it may have left some out, 0 where it has not
-}
-
-// cover looks whether a consumer takes what this host has claimed. Where it does so no more, though hosts
-// only ever add to what it takes, it may have passed over what came since.
-func (l *Lane) cover(info *jetstream.ConsumerInfo) {
-	claims, takes := l.claims.Load(), l.takesClaims(info.Config)
-	c := &l.coverage
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case takes:
-		c.claims, c.to = claims, info.Delivered.Stream
-	case c.claims == claims && c.from == 0:
-		c.from = c.to + 1
+// set sets what a lane needs of its consumer, which is have. What NATS refuses, as with a limit of the
+// account, stays as it is where the lane takes its subjects all the same: else it would stand still.
+func (l *Lane) set(ctx context.Context, consumer jetstream.Consumer, have jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	want, lacked := restoredSettings(have)
+	limited := want
+	limited.MaxAckPending = have.MaxAckPending
+	var refused error
+	for _, cfg := range []jetstream.ConsumerConfig{want, limited, have} {
+		cfg.FilterSubject, cfg.FilterSubjects = "", l.withClaims(have)
+		now, err := l.js.UpdateConsumer(ctx, l.cfg.Stream, cfg)
+		if err == nil {
+			l.hasSetFilters()
+			l.cover(now.CachedInfo())
+			l.saySet(lacked, now.CachedInfo().Config, refused)
+			return now, nil
+		}
+		if _, answered := errors.AsType[*jetstream.APIError](err); !answered {
+			return nil, fmt.Errorf("set consumer: %w", err) // the next try is soon
+		}
+		refused = cmp.Or(refused, err)
 	}
+	if !l.takesClaims(have) {
+		return nil, fmt.Errorf("set consumer: %w", bus.ExplainLimit(refused))
+	}
+	l.saySet(lacked, have, refused)
+	return consumer, nil
 }
 
-// leftOut is from where on the consumer may have passed over what this lane takes, 0 where it has not.
-func (l *Lane) leftOut() uint64 {
-	l.coverage.mu.Lock()
-	defer l.coverage.mu.Unlock()
-	return l.coverage.from
-}
-
-// askedAgain says that what was left out is on its way.
-func (l *Lane) askedAgain() {
-	l.coverage.mu.Lock()
-	defer l.coverage.mu.Unlock()
-	l.coverage.from = 0
+// saySet logs what a consumer lacked that was set again, and what NATS has refused of that, once.
+func (l *Lane) saySet(lacked string, now jetstream.ConsumerConfig, refused error) {
+	_, lacks := restoredSettings(now)
+	if lacks != lacked {
+		l.log.Warn().Str("lacked", lacked).Msg("consumer was changed and lacked what its lane needs: this host has set it again")
+	}
+	if lacks != "" && lacks != l.lacking {
+		l.log.Warn().Err(bus.ExplainLimit(refused)).Str("lacks", lacks).Msg("consumer was changed and lacks what its lane needs: NATS refuses to set it again")
+	}
+	l.lacking = lacks
 }
 
 // restore sets what a lane needs of its consumer again. It is no fault of the lane when that

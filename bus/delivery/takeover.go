@@ -26,7 +26,7 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	l.tried = max(l.tried, note.Tried)
 	l.disown(note, l.pin)
 	pin := pinnedClient(info)
-	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) {
+	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) && !l.owesLeftOut() {
 		return nil // another host serves it
 	}
 	if pin != "" {
