@@ -24,6 +24,7 @@ type found struct {
 	key           session.Key
 	mine, others  int             // messages
 	mineRuns      map[string]bool // begun by the person alone
+	joined        map[string]bool // runs in which others have written by now
 	tasks         []task
 	texts         []string               // of the person
 	before        map[string]bus.Inbound // by run: a message of the person that says what was said before
@@ -49,7 +50,7 @@ func (e *eraser) findSessions(ctx context.Context) (map[string]*found, error) {
 		agent, sid, _ := strings.Cut(strings.TrimPrefix(subject, prefix), ".")
 		f := all[agent+"."+sid]
 		if f == nil {
-			f = &found{agent: agent, sid: sid, mineRuns: map[string]bool{}, before: map[string]bus.Inbound{}}
+			f = &found{agent: agent, sid: sid, mineRuns: map[string]bool{}, joined: map[string]bool{}, before: map[string]bus.Inbound{}}
 			all[agent+"."+sid] = f
 		}
 		return f
@@ -144,6 +145,7 @@ func (e *eraser) look(f *found, of string, event *run.Event) {
 		case erasure.PlaceOf(in[i].Subject) != "" && env.From != Erased:
 			f.others++
 			e.lookAtOther(f, erasure.PlaceOf(in[i].Subject), env)
+			f.joined[cmp.Or(event.Run, of)] = true
 		}
 	}
 	f.lookAtCall(of, event)

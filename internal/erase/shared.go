@@ -38,9 +38,10 @@ func (e *eraser) findNotesOfShared(all map[string]*found) {
 // A call is one of a tool in a run.
 type call struct{ run, id string }
 
-// lookAtCall notes a call that has made a note.
+// lookAtCall notes a call that has made a note. Once others have written in its run the note may be
+// about them.
 func (f *found) lookAtCall(of string, event *run.Event) {
-	if event.Type == run.ToolRequested && event.Name == remembers {
+	if event.Type == run.ToolRequested && event.Name == remembers && !f.joined[of] {
 		f.remembered = append(f.remembered, call{of, event.Call})
 	}
 }

@@ -372,3 +372,31 @@ func TestRunLeavesInstructionsOfAClient(t *testing.T) {
 		t.Errorf("left: %s", all)
 	}
 }
+
+// What the agent noted after another account had written in the run of the person may be of that one.
+func TestRunLeavesNotesOfWhoJoinedARun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const key = "irc.y/dm/zoe"
+	joins := input("irc.y", "", bus.Inbound{ID: "18", From: "zoe", Text: "wait"})
+	w.put(kept(2, "c2", key, "Likes tea."))
+	want := w.notes()
+	w.put(
+		said(key, 1, input("irc.y", "", bus.Inbound{ID: "17", From: "zoe", Text: "of another account"}), "Noted."),
+		said(key, 2, input("irc.x", "irc.x/dm/bo:17", bus.Inbound{ID: "17", From: "bo", Text: "when?"}), "At nine o'clock.",
+			keeps(2, "c1", "Has an appointment."), run.Event{Type: run.InputAdded, Run: "r2", Input: &joins}, keeps(2, "c2", "Likes tea.")),
+		kept(2, "c1", key, "Has an appointment."),
+	)
+	if report, err := w.erase("irc.x/bo", ""); err != nil {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if diff := cmp.Diff(want, w.notes()); diff != "" {
+		t.Errorf("notes: %s", diff)
+	}
+}
+
+// notes are the subjects of the notes that there are.
+func (w *world) notes() []string {
+	subjects, _ := w.left()
+	return slices.DeleteFunc(subjects, func(s string) bool { return !strings.HasPrefix(s, "$KV."+bus.MemoryBucket+".") })
+}
