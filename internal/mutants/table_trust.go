@@ -132,7 +132,7 @@ var trustMutants = []mutant{
 	},
 	{
 		name: "code-used-twice", breaks: "a pairing code is good once",
-		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprove"},
+		file: "internal/pairing/code.go", pkg: "./internal/pairing", tests: []string{"TestApprove"},
 		old: `	p.Code = ""
 `,
 		new: ``,
@@ -176,7 +176,7 @@ var trustMutants = []mutant{
 	},
 	{
 		name: "denied-and-yet-let-in", breaks: "of two operators who settle one pairing code the first decides",
-		file: "internal/pairing/pairing.go", pkg: "./internal/pairing", tests: []string{"TestApprovalBehindADenial"},
+		file: "internal/pairing/code.go", pkg: "./internal/pairing", tests: []string{"TestApprovalBehindADenial"},
 		old: `	if records.Overtaken(err) {
 		err = ErrNoCode
 	}

@@ -153,3 +153,27 @@ func TestApprovalOfLongAgoIsNotTold(t *testing.T) {
 		}
 	})
 }
+
+// An unanswered stores what is published, and its first answer is lost.
+type unanswered struct {
+	jetstream.JetStream
+	lost *sync.Once
+}
+
+func (u unanswered) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
+	ack, err = u.JetStream.PublishMsg(ctx, msg, opts...)
+	u.lost.Do(func() { ack, err = nil, context.DeadlineExceeded })
+	return ack, err
+}
+
+// An approval counts also where the answer of NATS to the first step of it is lost: the code is used by then.
+func TestApprovalWithoutAnAnswer(t *testing.T) {
+	w := open(t)
+	p := w.ask(t, "42")
+	if _, err := pairing.NewStore(unanswered{w.js, &sync.Once{}}).Approve(t.Context(), p.Code, "root"); err != nil {
+		t.Errorf("Approve: %v", err)
+	}
+	if other := index(t, w.Store, func(pairing.Pairing) {}); !other.Paired(p) {
+		t.Error("not let in")
+	}
+}
