@@ -22,14 +22,19 @@ import (
 
 const key = "web/dm/ann"
 
-// reader reads answers to ana, whose tool pay takes a sum.
+// reader reads answers to ana, whose tool pay takes a sum, and whose tool sh any command but rm.
 func reader(approvers ...string) Reader {
 	pay := tools.Tool{Name: "pay", Schema: json.RawMessage(`{"type":"object","required":["sum"]}`), Run: tools.Tool{}.Run}
-	policy, err := tools.NewPolicy(map[string]string{"pay": "ask"})
+	sh := tools.Tool{Name: "sh", Schema: json.RawMessage(`{"properties":{"command":{}}}`), Run: tools.Tool{}.Run, Commands: func(args json.RawMessage) string {
+		var a struct{ Command string }
+		_ = json.Unmarshal(args, &a) // what is no command is the empty one
+		return a.Command
+	}}
+	policy, err := tools.NewPolicy(map[string]string{"pay": "ask", "sh": "ask", "sh:rm": "deny"})
 	if err != nil {
 		panic(err)
 	}
-	box := &profile.Toolbox{Registry: tools.NewRegistry(), Own: []tools.Tool{pay}, Policy: policy, Validator: new(tools.Validator)}
+	box := &profile.Toolbox{Registry: tools.NewRegistry(), Own: []tools.Tool{pay, sh}, Policy: policy, Validator: new(tools.Validator)}
 	over, end := context.WithCancel(context.Background()) // it does not wait for what is asked elsewhere
 	end()
 	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{}), Work: over}
@@ -59,6 +64,7 @@ func routed(route bus.Route) *message.Item {
 
 var (
 	approval = run.Call{ID: "c1", Wait: "t1", Name: "pay", Asked: run.ForApproval, Prompt: "Ana wants to pay.", Number: 1, Newest: 5}
+	command  = run.Call{ID: "c5", Wait: "t5", Name: "sh", Asked: run.ForApproval, Prompt: "Ana wants to run make.", Newest: 5}
 	question = run.Call{ID: "c2", Wait: "t2", Name: "ask_human", Asked: run.ForQuestion, Prompt: "Which color?", Number: 2, Newest: 5}
 	numbers  = run.Call{ID: "c4", Wait: "t4", Name: "ask_human", Asked: run.ForQuestion, Prompt: "How many?", Options: []string{"0", "1", "2"}, Newest: 5}
 	task     = run.Call{ID: "c3", Wait: "t3", Name: "delegate", Asked: run.ForDelegate, To: "ben"}
@@ -168,6 +174,8 @@ func TestAnswerByRoute(t *testing.T) {
 		"an approval by an agent":     {approval, bus.Route{From: "ben", Text: "approve"}, run.Signal{}},
 		"other arguments":             {approval, bus.Route{From: "cli", Door: bus.DoorCLI, Text: "approve", Args: json.RawMessage(`{"sum":1}`)}, run.Signal{Kind: run.Answered, Call: "c1", Answer: run.Approve, Scope: ask.ScopeOnce}},
 		"arguments that do not fit":   {approval, bus.Route{From: "cli", Door: bus.DoorCLI, Text: "approve", Args: json.RawMessage(`{}`)}, run.Signal{}},
+		"another command":             {command, bus.Route{From: "cli", Door: bus.DoorCLI, Text: "approve", Args: json.RawMessage(`{"command":"ls"}`)}, run.Signal{Kind: run.Answered, Call: "c5", Answer: run.Approve, Scope: ask.ScopeOnce}},
+		"a command that is denied":    {command, bus.Route{From: "cli", Door: bus.DoorCLI, Text: "approve", Args: json.RawMessage(`{"command":"rm -r x"}`)}, run.Signal{}},
 		"arguments for a question":    {question, bus.Route{From: "cli", Door: bus.DoorCLI, Text: "red", Args: json.RawMessage(`{"sum":1}`)}, run.Signal{}},
 		"an approval in time":         {approval, bus.Route{From: ask.FromDeadline}, run.Signal{Kind: run.Answered, Call: "c1", Answer: run.Deny, Late: true, Result: "not approved: no answer came before the deadline, so it was not run", Notice: book.Say("approval_expired", "what", approval.Prompt)}},
 		"a question in time":          {question, bus.Route{From: ask.FromDeadline}, run.Signal{Kind: run.ToolSettled, Call: "c2", Source: run.FromAnswer, Late: true, Result: "no answer came before the deadline", Notice: book.Say("question_expired", "question", question.Prompt)}},
@@ -191,9 +199,16 @@ func TestAnswerByRoute(t *testing.T) {
 			if sig.Result != tt.want.Result || sig.Source != tt.want.Source || sig.Notice != tt.want.Notice || sig.Reason != tt.want.Reason {
 				t.Errorf("got %+v, want %+v", sig, tt.want)
 			}
+			if len(it.Origin.Route.Args) > 0 && !ok && it.Unfit == nil {
+				t.Error("it is not said why other arguments do not count")
+			}
 			it.Signed = false
 			if sig, ok := reader().Answer(it, waiting(tt.call)); ok {
 				t.Errorf("unsigned it counts: %+v", sig)
+			}
+			it.Signed, it.Origin.Route.Kind = true, bus.RouteDelegate
+			if sig, ok := reader().Answer(it, waiting(tt.call)); ok {
+				t.Errorf("as a task it counts: %+v", sig)
 			}
 		})
 	}

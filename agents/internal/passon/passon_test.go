@@ -135,6 +135,9 @@ func TestPass(t *testing.T) {
 		"too late, another":     {late, func(*chat) *message.Item { return said("green") }, true, "", false},
 		"from another chat":     {func(w *agents.Waiting) { w.Origin.Session = "web/dm/eve" }, func(*chat) *message.Item { return said("red") }, false, "", false},
 		"of this session":       {func(w *agents.Waiting) { w.Agent, w.Session = "ana", key }, func(*chat) *message.Item { return said("red") }, false, "", false},
+		"of an approver alone":  {func(w *agents.Waiting) { w.Kind, w.Options, w.Approvers = run.ForApproval, nil, []string{"web/boss"} }, func(*chat) *message.Item { return said("approve") }, true, "", true},
+		"of another, by its id": {func(w *agents.Waiting) { w.Origin.Session, w.Origin.To = "web/dm/eve", "eve" }, func(c *chat) *message.Item { return c.naming("red") }, true, "", true},
+		"more than once":        {func(w *agents.Waiting) { w.Kind, w.Options = run.ForApproval, nil }, func(*chat) *message.Item { return said("approve always") }, true, "", true},
 		"an approval elsewhere": {func(w *agents.Waiting) { w.Kind, w.Options = run.ForApproval, nil }, func(*chat) *message.Item { return said("approve") }, true, run.Approve, false},
 	}
 	for name, tt := range tests {
