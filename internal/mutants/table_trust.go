@@ -212,4 +212,47 @@ var trustMutants = []mutant{
 		old: `w.input != input && w.sender == sender`,
 		new: `w.input != input`,
 	},
+	{
+		name: "login-prolonged", breaks: "a cookie proves when its login ends",
+		file: "internal/httpauth/cookie.go", pkg: "./internal/httpauth", tests: []string{"TestCookieIsNotProlonged"},
+		old: `"agenthost login\x00" + content`,
+		new: `"agenthost login\x00"`,
+	},
+	{
+		name: "issued-under-a-known-name", breaks: "a token made by command lets in as none of the configuration",
+		file: "internal/httpauth/auth.go", pkg: "./internal/httpauth", tests: []string{"TestTokenMadeByCommand"},
+		old: `!ok || taken || t.Name == Operator {`,
+		new: `!ok || taken && !ok {`,
+	},
+	{
+		name: "approved-with-what-is-denied", breaks: "an approval brings no arguments that the permissions deny",
+		file: "agents/internal/answers/answers.go", pkg: "./agents/internal/answers", tests: []string{"TestAnswerByRoute"},
+		old: `Verdict == tools.Deny:`,
+		new: `Verdict == tools.Deny && false:`,
+	},
+	{
+		name: "passed-on-past-approvers", breaks: "an answer that is passed on is of a person who may give it",
+		file: "agents/internal/passon/passon.go", pkg: "./agents/internal/passon", tests: []string{"TestPass"},
+		old: `p.reader().IsHere(w.Origin, it), *sig); why != nil {`,
+		new: `p.reader().IsHere(w.Origin, it), *sig); why != nil && false {`,
+	},
+	{
+		name: "passed-on-and-not-stored", breaks: "who is told that an answer was passed on can count on it",
+		file: "agents/internal/passon/passon.go", pkg: "./agents/internal/passon", tests: []string{"TestPassOnThatIsRefused"},
+		old: `		return inflight.ErrStopping
+	}
+	return err
+`,
+		new: `		return inflight.ErrStopping
+	}
+	_ = err
+	return nil
+`,
+	},
+	{
+		name: "kept-file-deleted", breaks: "a file that a session names again while it is deleted stays",
+		file: "bus/filestore/left.go", pkg: "./bus/filestore", tests: []string{"TestFileIsKeptWhileItIsDeleted"},
+		old: `msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(rec.Seq, 10))`,
+		new: `msg.Header.Set("Agent-Seq", strconv.FormatUint(rec.Seq, 10))`,
+	},
 }

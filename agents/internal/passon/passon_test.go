@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"agenthost/agents"
+	"agenthost/agents/internal/answers"
 	"agenthost/agents/internal/inflight"
 	"agenthost/agents/internal/message"
 	"agenthost/agents/internal/parts"
@@ -24,6 +25,7 @@ import (
 	"agenthost/session"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -159,6 +161,10 @@ func TestPass(t *testing.T) {
 			if len(list) == 1 && tt.passed != "stop" && (list[0].Text != tt.passed || list[0].CorrelationID != c.waiting.ID) {
 				t.Errorf("passed on was %+v, want %q", list[0], tt.passed)
 			}
+			again, err := c.Agent.Parts.Asks.PassedOn.Find(t.Context(), answers.Reader{Session: c.Session}.PassedOnHash(it), it.Stored.Add(-time.Minute))
+			if err != nil || (again != "") != (tt.passed != "") || again != "" && again != c.waiting.ID {
+				t.Errorf("the next host finds %q, %v", again, err)
+			}
 		})
 	}
 }
@@ -229,7 +235,36 @@ func TestPassSoon(t *testing.T) {
 		t.Errorf("it ends with %+v, and is for this session: %t", out, it.Local)
 	}
 	c.end()
+	if out := c.Pass(said("red"), nil); out != (passon.Outcome{Unknown: true}) {
+		t.Errorf("in a host that stops an answer ends with %+v", out)
+	}
 	if out := c.PassSoon(unknown(), nil); out != (passon.Outcome{Unknown: true}) {
 		t.Errorf("in a host that stops it ends with %+v", out)
 	}
+}
+
+// Where an answer was not stored, its sender is not told that it was passed on.
+func TestPassOnThatIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"red", "/stop"} {
+		c := newChat(t, nil, hooks.New(zerolog.Nop()))
+		if _, err := c.bus.JS.UpdateStream(t.Context(), refusing(t, c.bus)); err != nil {
+			t.Fatal(err)
+		}
+		if out := c.Pass(said(text), nil); out != (passon.Outcome{}) {
+			t.Errorf("%s ends with %+v", text, out)
+		}
+	}
+}
+
+// refusing is the stream of routes that takes no message as large as any is.
+func refusing(t *testing.T, b *bus.Bus) jetstream.StreamConfig {
+	t.Helper()
+	s, err := b.JS.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := s.CachedInfo().Config
+	config.MaxMsgSize = 1
+	return config
 }
