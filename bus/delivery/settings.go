@@ -150,7 +150,7 @@ const sizeHeader = "Nats-Msg-Size"
 
 // whole is a message with its text, which is read from the stream where the consumer was changed to
 // deliver headers only: until that is set back such a one would be answered as if it were empty. It
-// is not ok where the stream does not tell.
+// is not ok where the stream cannot be read.
 func (l *Lane) whole(ctx context.Context, m message, seq uint64) (message, bool) {
 	if size := m.Header.Get(sizeHeader); size == "" || size == "0" || len(m.Data) > 0 {
 		return m, true

@@ -71,7 +71,7 @@ func stateOf(info *jetstream.StreamInfo, want jetstream.StreamConfig, lanes int)
 	return s
 }
 
-// checkLed is why a stream takes nothing and tells nothing: no server leads it.
+// checkLed is the fault of a stream without a leader: it neither stores nor answers anything.
 func checkLed(info *jetstream.StreamInfo) error {
 	if info.Cluster == nil || info.Cluster.Leader != "" {
 		return nil

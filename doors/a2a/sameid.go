@@ -13,7 +13,7 @@ const standIn = "agenthost:id"
 // altersID reports whether the library would answer under another id than that of the request.
 func (c *call) altersID() bool {
 	var id any
-	_ = json.Unmarshal(c.ID, &id) // none is none
+	_ = json.Unmarshal(c.ID, &id) // without an id it stays nil
 	if _, isNumber := id.(float64); !isNumber {
 		return false // texts stay as they are
 	}

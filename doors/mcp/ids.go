@@ -17,7 +17,7 @@ const largestID = 1<<53 - 1
 // request, or to none.
 func checkID(id json.RawMessage) error {
 	var read any
-	_ = json.Unmarshal(id, &read) // none is none
+	_ = json.Unmarshal(id, &read) // without an id it stays nil
 	if n, isNumber := read.(float64); isNumber && (math.Abs(n) > largestID || n != math.Trunc(n)) {
 		return fmt.Errorf("its id is %.40s; want a text, or a whole number up to %d", id, largestID)
 	}

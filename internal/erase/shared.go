@@ -78,7 +78,7 @@ func (e *eraser) nameShared(ctx context.Context) error {
 	}
 	err := e.entries(ctx, bus.MemoryBucket, ">", func(key string, value []byte) error {
 		n := memory.Note{}
-		_ = json.Unmarshal(value, &n) // what is none was made in no session
+		_ = json.Unmarshal(value, &n) // what cannot be read was made in no session
 		if _, ok := left[session.Key(n.Session)]; ok && e.ofAgent(key) && !e.theirNote(key, value) {
 			left[session.Key(n.Session)]++
 		}
