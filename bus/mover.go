@@ -45,7 +45,7 @@ func (m *Mover) Failed(err error) {
 		m.every = min(2*m.every, moveMost)
 		m.next = time.Now().Add(m.every)
 	}
-	m.bus.Log.Info().Str("server", redact(nc.ConnectedUrl())).Err(err).Msg("NATS does not answer there; asking another of its servers")
+	m.bus.Log.Info().Str("server", redact(nc.ConnectedUrl())).Err(err).Msg("JetStream does not answer at this server of NATS; connecting to another")
 	_ = nc.ForceReconnect() // fails only where the connection is closed
 }
 

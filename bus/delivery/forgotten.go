@@ -78,7 +78,7 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	others := pin != "" && (mine == nil || *mine != pin) // its owner looks
 	l.cover(info)
 	if l.asksForLeftOut(others) { // it is restored once nothing is asked for: what was left out comes before what is newer
-		l.log.Warn().Uint64("from", l.leftOut()).Msg("consumer was changed and left out what its lane takes; asking for that")
+		l.log.Warn().Uint64("from", l.leftOut()).Msg("the subjects of the consumer were changed, and it left out messages of its lane; asking for these again")
 		return true
 	}
 	if !others {

@@ -64,7 +64,7 @@ func (w *Watch) found(name string, there bool) {
 		log.Info().Msg("there again")
 		return
 	}
-	log.Warn().Msg("deleted while hosts run; restore it, or restart one host, which makes it as at first")
+	log.Warn().Msg("deleted while hosts run; restore it from a backup, or restart one host, which makes it again, empty")
 }
 
 // kindOf says what people call a stream: those behind buckets are bucket and its name.

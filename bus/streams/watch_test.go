@@ -114,7 +114,7 @@ func TestWatchOfWhatIsGone(t *testing.T) {
 		for times := 1; times < 3; times++ {
 			lose()
 			for _, name := range names {
-				if n := strings.Count(logged.String(), `{"level":"warn",`+name+`,"message":"deleted while hosts run; restore it, or restart one host, which makes it as at first"}`); n != times {
+				if n := strings.Count(logged.String(), `{"level":"warn",`+name+`,"message":"deleted while hosts run; restore it from a backup, or restart one host, which makes it again, empty"}`); n != times {
 					t.Errorf("logged %d times that %s is gone, want %d:\n%s", n, name, times, logged.String())
 				}
 			}

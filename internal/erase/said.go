@@ -99,7 +99,7 @@ func textsOf(env bus.Inbound) []string {
 // lookAtMessage notes a message of the person that the log of f has.
 func (e *eraser) lookAtMessage(f *found, of string, in *run.Input, env bus.Inbound) {
 	f.mine++
-	f.texts = append(f.texts, env.Text) // what came with it is also the program's, which tells all the same
+	f.texts = append(f.texts, env.Text) // not its history: a program may send the same for all people
 	place := erasure.PlaceOf(in.Subject)
 	e.addChat(place, env)
 	e.addSaid(message{f.agent, f.key, place, in.OwnID()}, env)
