@@ -130,7 +130,13 @@ func (q *question) listen(ctx context.Context, sub *nats.Subscription, within ti
 	}
 }
 
+// isAnswered reports whether out is the last word on the question. Its id is unique in its
+// session alone: what another person was told may be in reply to the same. Hosts name the session
+// in all that they say.
 func (q *question) isAnswered(out *bus.Outbound) bool {
+	if key := session.Key(out.Session); key != "" && key != q.own && key != q.joined {
+		return false
+	}
 	return out.Final && (out.InReplyTo == q.id || slices.Contains(out.Merged, q.id))
 }
 

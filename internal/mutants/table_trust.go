@@ -255,4 +255,10 @@ var trustMutants = []mutant{
 		old: `msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(rec.Seq, 10))`,
 		new: `msg.Header.Set("Agent-Seq", strconv.FormatUint(rec.Seq, 10))`,
 	},
+	{
+		name: "reply-of-another-person", breaks: "who waits for a reply gets none to another person's message with the same id",
+		file: "plugins/ask.go", pkg: "./plugins", tests: []string{"TestAskGetsItsOwnReply"}, ci: true,
+		old: `key != "" && key != q.own && key != q.joined {`,
+		new: `key == "none" && key != q.own && key != q.joined {`,
+	},
 }
