@@ -261,4 +261,10 @@ var trustMutants = []mutant{
 		old: `key != "" && key != q.own && key != q.joined {`,
 		new: `key == "none" && key != q.own && key != q.joined {`,
 	},
+	{
+		name: "approved-with-a-but", breaks: "a word besides that of an approval approves nothing",
+		file: "agents/internal/ask/verdict.go", pkg: "./agents/internal/ask", tests: []string{"TestWordsThatApprove"},
+		old: `		if !r.read(book, strings.Trim(word, stops)) {`,
+		new: `		if !r.read(book, strings.Trim(word, stops)) && false {`,
+	},
 }
