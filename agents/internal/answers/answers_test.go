@@ -109,6 +109,8 @@ func TestAnswerOfAPerson(t *testing.T) {
 		"stops":                    {run: waiting(), in: said("/Stop"), kind: run.Abort},
 		"an order":                 {run: waiting(question), in: said("/help")},
 		"from before it asked":     {run: waiting(approval), in: at(said("yes"), 4)},
+		"the last from before":     {run: waiting(approval), in: at(said("yes"), 5)},
+		"the first from then on":   {run: waiting(approval), in: at(said("yes"), 6), kind: run.Answered, call: "c1", says: run.Approve, scope: ask.ScopeOnce},
 		"names the wait":           {run: waiting(approval, question), in: naming(said("green"), idOf(question)), kind: run.Answered, call: "c2", says: "green"},
 		"presses a number":         {run: waiting(numbers), in: pressing(1, naming(said("1"), idOf(numbers))), kind: run.Answered, call: "c4", says: "0"},
 		"an old button":            {run: waiting(numbers), in: naming(said("3"), idOf(numbers)), kind: run.Answered, call: "c4", says: "2"},
