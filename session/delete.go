@@ -256,19 +256,9 @@ func (a *Archive) deleteObjects(ctx context.Context, objects map[string]bool, of
 			delete(objects, name)
 		}
 	}
-	named, err := a.inMessages(ctx, objects)
+	files, err := a.leave(ctx, objects)
 	if err != nil {
 		return 0, err
 	}
-	for name := range objects {
-		if named[name] {
-			err = a.store.Files.Leave(ctx, name)
-		} else if err = a.store.Files.Delete(ctx, name); err == nil {
-			deleted++
-		}
-		if err != nil {
-			return deleted, err
-		}
-	}
-	return deleted, nil
+	return a.deleteUnnamed(ctx, files)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
 )
 
 // messageStreams keep messages that may still be read: work for agents, replies that their
@@ -25,6 +27,44 @@ func (a *Archive) inMessages(ctx context.Context, objects map[string]bool) (map[
 	named := maps.Clone(objects)
 	maps.DeleteFunc(named, func(name string, _ bool) bool { return left[name] })
 	return named, nil
+}
+
+// leave marks objects as left, before the search for messages that name them: storing one again from
+// then on, for a message that is on its way, takes the mark away, and it stays. If the host dies in
+// between, the rest is for DeleteLeft.
+func (a *Archive) leave(ctx context.Context, objects map[string]bool) ([]filestore.LeftFile, error) {
+	for name := range objects {
+		if err := a.store.Files.Leave(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	files, err := a.store.Files.Left(ctx)
+	return slices.DeleteFunc(files, func(f filestore.LeftFile) bool { return !objects[f.Name] }), err
+}
+
+// deleteUnnamed deletes those of files that no message names, unless they were stored again.
+func (a *Archive) deleteUnnamed(ctx context.Context, files []filestore.LeftFile) (deleted int, err error) {
+	objects := map[string]bool{}
+	for _, f := range files {
+		objects[f.Name] = true
+	}
+	named, err := a.inMessages(ctx, objects)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if named[f.Name] {
+			continue
+		}
+		gone, err := a.store.Files.DeleteLeft(ctx, f)
+		if err != nil {
+			return deleted, err
+		}
+		if gone {
+			deleted++
+		}
+	}
+	return deleted, nil
 }
 
 // DeleteLeft deletes the objects that Delete and Prune have left because messages named
