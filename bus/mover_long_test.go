@@ -32,6 +32,12 @@ func TestReadyAsksAnotherServer(t *testing.T) {
 	if err := mute.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	startAtSick(t, sick, well, srv)
+}
+
+// startAtSick opens a Bus while only the server sick is up, starts well, and wants it ready there.
+func startAtSick(t *testing.T, sick, well string, srv *bustest.NATS) *bus.Bus {
+	t.Helper()
 	b, err := bus.Open(bus.Options{Name: "one", Log: bustest.Log(t), Config: bus.Config{URL: sick + "," + well}})
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +51,7 @@ func TestReadyAsksAnotherServer(t *testing.T) {
 	if got := b.NC.ConnectedUrl(); got != well {
 		t.Errorf("it is ready at %s, want %s", got, well)
 	}
+	return b
 }
 
 // A server that runs without JetStream refuses no host that knows another of its cluster, neither one
@@ -54,19 +61,7 @@ func TestServerWithoutJetStream(t *testing.T) {
 	sick, _ := bustest.Server(t, func(o *server.Options) { o.JetStream = false })
 	well, srv := bustest.Server(t)
 	srv.Stop()
-	b, err := bus.Open(bus.Options{Name: "one", Log: bustest.Log(t), Config: bus.Config{URL: sick + "," + well}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	bustest.Eventually(t, "it is connected", func() bool { return b.NC.ConnectedUrl() == sick })
-	srv.Start()
-	if err := b.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := b.NC.ConnectedUrl(); got != well {
-		t.Errorf("it is ready at %s, want %s", got, well)
-	}
+	b := startAtSick(t, sick, well, srv)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- b.KeepAnswered(ctx) }()

@@ -7,7 +7,7 @@ import (
 	"agenthost/config"
 )
 
-// Who approves is a person of a channel; what is none of that form could never answer.
+// Approvers are people of a channel: an entry of another form could never answer.
 func TestApprovers(t *testing.T) {
 	const bad = "want <channel>[.<instance>]/<from>"
 	for text, want := range map[string]string{
@@ -19,7 +19,7 @@ func TestApprovers(t *testing.T) {
 		"approvers: ['w b/42']":                         bad,
 		"approvers: [web./42]":                          bad,
 		"approvers: ['web.s s/42']":                     bad,
-		"approvers: [web/42], notify: somebody":         "want approvers",
+		"approvers: [web/42], notify: operators":        "want approvers",
 		"notify: approvers":                             "the agent has no approvers",
 	} {
 		_, err := config.Parse("a.yaml", []byte("models: {m: {provider: echo}}\nagents: [{id: ana, model: m, channels: [web, {channel: web, instance: sales}], "+text+"}]\n"))

@@ -27,7 +27,7 @@ func TestAPISaysWhoAsks(t *testing.T) {
 		"of some agents":       {me(guarded), "one-secret", 200, `"name":"one","role":"admin","limited":true`},
 		"who only chats":       {me(guarded), "shop-secret", 403, "chat"},
 		"with a field":         {me(guarded) + "?agent=demo", "eye-secret", 400, `unknown field \"agent\"; this takes none`},
-		"nobody":               {me(guarded), "", 401, "token"},
+		"no token":             {me(guarded), "", 401, "token"},
 		"where all are let in": {me(open), "", 200, `"name":"operator","role":"admin","open":true`},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tt.url, nil)

@@ -367,7 +367,7 @@ func TestDoctorOfNATS(t *testing.T) {
 	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
 	_, lines := examine(t, doctor.Doctor{Config: cfg})
 	for _, want := range []string{
-		"ok nats server NATS 2. … with JetStream; no host is running there", "ok nats streams there are none yet",
+		"ok nats server NATS 2. … with JetStream; no host is running there", "ok nats streams not made yet; the first host makes them",
 		"warn tools services.billing no instance of it answers",
 	} {
 		wantLine(t, lines, want)

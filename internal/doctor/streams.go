@@ -67,7 +67,7 @@ func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) 
 	}
 	switch {
 	case missing == len(states):
-		o.ok("there are none yet; the first host makes them")
+		o.ok("not made yet; the first host makes them")
 	case missing > 0:
 		o.warn("restart a host, which makes them", "%d of %d are missing", missing, len(states))
 	default:
