@@ -236,7 +236,10 @@ func TestLogoutCountsEverywhere(t *testing.T) {
 		return !ended && err == nil
 	}
 	one, two := host(), host()
-	waittest.Until(t, "the host takes a logout", func() bool { return one.LogOut(t.Context(), "a", time.Now().Add(time.Hour)) == nil })
+	waittest.Until(t, "the host has read which logins were ended", func() bool { return counts(one, "a") })
+	if err := one.LogOut(t.Context(), "a", time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
 	if !out(one, "a") || !counts(one, "b") {
 		t.Error("the host that took the logout does not know it, or knows one more")
 	}
