@@ -61,6 +61,7 @@ var faults = map[string]fault{
 	"rolling":      {1, rollNodes},
 	"leader-kill":  {2, killLeader},
 	"step-down":    {3, stepDown},
+	"lane-edit":    {2, editLane},
 	"cut": {6, onHost(func(_ *harness, m *member, d *dice) {
 		m.each(func(p *proxy.Proxy) { p.SetCut(true) })
 		last(d.upTo(4 * time.Second))

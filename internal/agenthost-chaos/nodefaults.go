@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"syscall"
 	"time"
 
@@ -118,20 +117,11 @@ func stepDown(h *harness, d *dice) bool {
 	subject := "$JS.API.STREAM.LEADER.STEPDOWN." + name
 	nc := h.nc
 	if d.way == 1 {
-		stream, err := h.js.Stream(ctx, bus.InboundStream)
+		lane, err := h.lane(ctx, d)
 		if err != nil {
 			return false
 		}
-		var lanes []string
-		names := stream.ConsumerNames(ctx)
-		for lane := range names.Name() {
-			lanes = append(lanes, lane)
-		}
-		if len(lanes) == 0 {
-			return false
-		}
-		slices.Sort(lanes)
-		subject = "$JS.API.CONSUMER.LEADER.STEPDOWN." + bus.InboundStream + "." + lanes[d.target%len(lanes)]
+		subject = "$JS.API.CONSUMER.LEADER.STEPDOWN." + bus.InboundStream + "." + lane
 	}
 	if d.share < 0.2 {
 		subject, nc = "$JS.API.META.LEADER.STEPDOWN", h.sys
