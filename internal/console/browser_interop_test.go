@@ -18,6 +18,7 @@ import (
 	"agenthost/internal/httpauth"
 	"agenthost/internal/interop"
 	"agenthost/llm"
+	"agenthost/plugins/settings"
 	"agenthost/tools"
 )
 
@@ -171,6 +172,14 @@ func TestRolesInChromium(t *testing.T) {
 	if got := ask("POST", "/api/agents/send", "", "https://evil.test"); got != http.StatusForbidden {
 		t.Errorf("a page of another site: got %d", got)
 	}
+}
+
+// The chat page has a link where the host has one.
+func TestLinksToTheChatInChromium(t *testing.T) {
+	with, _ := serve(t, func(c *config.Config) { c.Plugins.Web = &settings.Web{} })
+	interop.Browse(t, "chatlinks.mjs", with, "2")
+	without, _ := serve(t, func(c *config.Config) { c.Plugins.Web = nil })
+	interop.Browse(t, "chatlinks.mjs", without, "0")
 }
 
 // The pictures of the documentation.

@@ -50,6 +50,9 @@ export function offers() {
   return offered
 }
 
+// chats is whether this host has a chat page: then it is among what the host says it serves.
+export const chats = () => fetch('/', { headers: { Accept: 'application/json' } }).then((r) => r.json()).then((d) => '/chat' in d.paths, () => false)
+
 // Events of the whole fleet, by one connection that all pages share. The browser
 // connects again by itself and goes on behind the last event.
 const listeners = new Set()

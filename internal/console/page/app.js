@@ -1,6 +1,6 @@
 // The shell: navigation, who is logged in, and the page that the address names.
 import { html, render, useEffect, useRef, useState } from './vendor/preact-htm.js'
-import { get, offers, useData, useLink } from './api.js'
+import { chats, get, offers, useData, useLink } from './api.js'
 import { Dialogs, Icon, Problem, Toasts, Wait } from './ui.js'
 import { Now } from './pages/now.js'
 import { Sessions } from './pages/sessions.js'
@@ -49,7 +49,7 @@ function App() {
   }, [])
   const [me, setMe] = useState(null)
   useEffect(() => {
-    Promise.all([get('me'), offers()]).then(([who, has]) => setMe({ ...who, has }), (error) => setMe({ error }))
+    Promise.all([get('me'), offers(), chats()]).then(([who, has, chat]) => setMe({ ...who, has, chat }), (error) => setMe({ error }))
   }, [])
   const barred = me?.error?.status === 403
   const Shown = where.page === 'session' ? Session : pages.find(([id]) => id === where.page)?.[2]
@@ -69,7 +69,7 @@ function App() {
 
 // may is what the role allows, and whole whether it is for all agents; the host checks
 // each request anyway.
-const may = (me) => ({ act: me.role === 'admin', whole: me.role === 'admin' && !me.limited, has: me.has })
+const may = (me) => ({ act: me.role === 'admin', whole: me.role === 'admin' && !me.limited, has: me.has, chat: me.chat })
 
 function Badge({ of }) {
   const path = { now: 'approvals', dead: 'dead' }[of]
@@ -87,7 +87,7 @@ function Foot({ me }) {
   return html`<div class="foot">
     <p class=${'link-state ' + (link ? 'good' : 'bad')} role="status"><i aria-hidden="true"></i>${link ? 'live' : 'connecting again'}</p>
     ${me?.name && html`<p class="me"><span><b>${me.name}</b> <span class="soft">${me.role}</span></span>${!me.open && html`<${LogOut} />`}</p>`}
-    <p class="soft small"><a href="/chat">Chat</a>${me?.version && html` · ${me.version}`}</p>
+    <p class="soft small">${me?.chat && html`<a href="/chat">Chat</a> · `}${me?.version}</p>
   </div>`
 }
 

@@ -9,7 +9,7 @@ import { agentsOf } from '../fleet.js'
 const block = 200 // sessions of a request
 export const link = (s) => '#/session/' + encodeURIComponent(s.agent) + '/' + encodeURIComponent(s.sid)
 
-export function Sessions({ query }) {
+export function Sessions({ query, may }) {
   const [agent, setAgent] = useState(query.get('agent') ?? '')
   const [state, setState] = useState('')
   const [text, setText] = useState(query.get('q') ?? '')
@@ -24,7 +24,7 @@ export function Sessions({ query }) {
       <select aria-label="Agent" value=${agent} onChange=${(e) => setAgent(e.target.value)}><option value="">All agents</option>${agentsOf(fleet.data ?? []).map((a) => html`<option key=${a.id} value=${a.id}>${a.id}</option>`)}</select>
       <select aria-label="State" value=${state} onChange=${(e) => setState(e.target.value)}><option value="">Any state</option><option value="running">running</option><option value="waiting">waiting</option><option value="operator">taken over</option><option value="idle">idle</option></select>
     </form>
-    ${search ? html`<${Hits} key=${search + agent} text=${search} agent=${agent} />` : html`<${Listing} key=${agent + '/' + state} agent=${agent} state=${state} />`}
+    ${search ? html`<${Hits} key=${search + agent} text=${search} agent=${agent} />` : html`<${Listing} key=${agent + '/' + state} agent=${agent} state=${state} may=${may} />`}
   <//>`
 }
 
@@ -70,12 +70,12 @@ function merge(known, more) {
   return [...all.values()].sort((a, b) => b.seq - a.seq)
 }
 
-function Listing({ agent, state }) {
+function Listing({ agent, state, may }) {
   const { list, error, more, whole } = usePages(agent, state)
   const shown = useMemo(() => (list ?? []).filter((s) => !state || s.state === state), [list, state])
   if (error && !list) return html`<${Problem} of=${error} retry=${more} />`
   if (!list) return html`<${Wait} />`
-  if (!list.length) return html`<${Empty} title="No sessions yet">They begin with the first message to an agent. <a href="/chat">Write one</a>.<//>`
+  if (!list.length) return html`<${Empty} title="No sessions yet">They begin with the first message to an agent.${may.chat && html` <a href="/chat">Write one</a>.`}<//>`
   return html`<p class="hint" role="status">${count(shown.length)}${whole ? '' : '+'} ${whole && shown.length === 1 ? 'session' : 'sessions'}${state ? ', ' + doing({ state }) : ''}</p>
     <${VirtualList} label="Sessions" items=${shown} keyOf=${(s) => s.agent + '/' + s.sid} estimate=${66} nearEnd=${more} className="sheet" row=${(s) => html`<${Line} s=${s} />`} />`
 }
