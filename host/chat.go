@@ -63,8 +63,11 @@ func (h *Host) sayPages() {
 	if address == "" {
 		return
 	}
-	if h.chats() {
+	switch {
+	case h.chats():
 		h.log.Info().Msg("chat: http://" + address + "/chat")
+	case len(h.chatAgents()) > 0: // another program may be that channel
+		h.log.Info().Msg("chat: no page; agents have the channel web, and plugins has no web: {}")
 	}
 	h.log.Info().Msg("console: http://" + address + "/")
 }

@@ -9,11 +9,13 @@ import (
 	"sync"
 	"testing"
 
+	"agenthost/agents"
 	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/bus/streams"
 	"agenthost/host"
 	"agenthost/internal/waittest"
+	"agenthost/plugins/settings"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
@@ -150,6 +152,12 @@ func (l *lines) count(words string) int {
 	return strings.Count(l.text.String(), words)
 }
 
+func (l *lines) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // warnings counts the warnings with these words.
 func (l *lines) warnings(words string) (n int) {
 	l.mu.Lock()
@@ -233,5 +241,36 @@ func TestSessionsThatCannotBeOpenedLogNoFlood(t *testing.T) {
 	kept[bus.Outbound](t, h.Bus().NC, bus.OutboundStream, people)
 	if n := log.count("session cannot be opened"); n > 50 {
 		t.Errorf("%d sessions made %d log lines, want a few", people, n)
+	}
+}
+
+// At the start a host says where its pages are, and why there is no chat page where agents are
+// bound to it.
+func TestPagesAreSaidAtTheStart(t *testing.T) {
+	t.Parallel()
+	const off = "chat: no page; agents have the channel web, and plugins has no web: {}"
+	tests := map[string]struct {
+		channel string
+		web     *settings.Web
+		want    string
+		not     string
+	}{
+		"on":         {"web", &settings.Web{}, "/chat\"", off},
+		"off":        {"web", nil, off, "/chat\""},
+		"no agent's": {"demo", nil, "console: http://", "chat: "},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := demo(t)
+			cfg.Plugins.Web = tt.web
+			cfg.Agents[0].Channels = []agents.Binding{{Channel: tt.channel}}
+			log := watched("console: http://")
+			startWith(t, host.Options{Config: cfg, Log: zerolog.New(log)})
+			waittest.For(t, "the pages are said", log.seen)
+			if log.count(tt.want) != 1 || log.count(tt.not) != 0 {
+				t.Errorf("want %q and not %q in:\n%s", tt.want, tt.not, log.all())
+			}
+		})
 	}
 }
