@@ -68,9 +68,9 @@ func TestRunOfARemovedAgentGoesOnWhenItIsBack(t *testing.T) {
 		effects int64
 	}{
 		"an answer":                             {timeout: time.Hour, answer: "approve", says: "It says: paid", effects: 1},
-		"an answer in time, passed on after it": {timeout: 2 * time.Second, answer: "approve", inTime: true, late: true, says: "It says: paid", effects: 1},
-		"an answer too late":                    {timeout: 2 * time.Second, answer: "approve", late: true, says: "no answer came before the deadline"},
-		"a deadline":                            {timeout: 3 * time.Second, says: "no answer came before the deadline"},
+		"an answer in time, passed on after it": {timeout: 10 * time.Second, answer: "approve", inTime: true, late: true, says: "It says: paid", effects: 1},
+		"an answer too late":                    {timeout: 10 * time.Second, answer: "approve", late: true, says: "no answer came before the deadline"},
+		"a deadline":                            {timeout: 10 * time.Second, says: "no answer came before the deadline"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -154,7 +154,7 @@ const inChroot = `mkdir -p "$1/hs" && mount --bind "$2" "$1/hs" && exec chroot "
 func (s *Synapse) Start() {
 	s.running = exec.Command("unshare", "--mount", "sh", "-c", inChroot, "sh", s.root, s.data)
 	s.running.Stdout, s.running.Stderr = s.log, s.log
-	s.running.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.running.SysProcAttr = diesWithTest()
 	if err := s.running.Start(); err != nil {
 		s.t.Fatal(err)
 	}
