@@ -88,6 +88,7 @@ func (r *Reader) batches(ctx context.Context, stream string, req getRequest, yie
 		if last > 0 {
 			req.Seq, req.StartTime = last+1, nil
 		}
+		req.Batch = min(2*req.Batch, tailBatch) // what is not among the first may be far
 	}
 	return req.Seq, wanted, nil
 }

@@ -1,7 +1,6 @@
 package unsent
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,16 +60,14 @@ type Backlog struct {
 // It goes back until it meets a commit with a reply that was published. A session whose last
 // reply was published costs no more than OfCommits.
 func (f Finder) Backlog(commits, earlier []uint64) (b Backlog, err error) {
-	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
-	defer cancel()
-	found, err := f.look(ctx, commits)
+	found, err := f.look(commits)
 	if err != nil {
 		return b, err
 	}
 	b.First = commits[0]
 	oldest := slices.IndexFunc(found, func(c *commit) bool { return c.forPlugins > 0 })
 	if oldest >= 0 && found[oldest].lost() && len(earlier) > 0 {
-		before, err := f.lostBefore(ctx, earlier)
+		before, err := f.lostBefore(earlier)
 		if err != nil {
 			return b, err
 		}
@@ -91,14 +88,14 @@ const clockSkew = 10 * time.Second
 
 // lostBefore are the last of commits whose replies for plugins are missing. It looks at more
 // of them each time, as each time costs a pass over the stream.
-func (f Finder) lostBefore(ctx context.Context, commits []uint64) (lost []*commit, err error) {
-	begin, err := f.Agent.Parts.Reader.Begin(ctx, bus.OutboundStream)
+func (f Finder) lostBefore(commits []uint64) (lost []*commit, err error) {
+	begin, err := f.Agent.Parts.Reader.Begin(f.Agent.Work, bus.OutboundStream)
 	if err != nil {
 		return nil, fmt.Errorf("look for earlier replies: %w", err)
 	}
 	for n := 1; len(commits) > 0; n = min(2*n, lookAtMost) {
 		rest := max(0, len(commits)-n)
-		found, err := f.look(ctx, commits[rest:])
+		found, err := f.look(commits[rest:])
 		if err != nil {
 			return nil, err
 		}

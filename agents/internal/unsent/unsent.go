@@ -17,6 +17,7 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/run"
+	"agenthost/session"
 )
 
 // A Finder finds those of one session.
@@ -25,25 +26,35 @@ type Finder struct{ inflight.Session }
 // OfCommits are the replies of commits that no stream has, those of each commit in
 // the trace of its run if the commit tells.
 func (f Finder) OfCommits(commits []uint64) (missing []*outbox.Batch, err error) {
-	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
-	defer cancel()
-	found, err := f.look(ctx, commits)
+	found, err := f.look(commits)
 	return batches(found), err
 }
 
-// lookFor bounds one look at the log and its streams.
-const lookFor = 30 * time.Second
+// said is what a commit has said, nil where the session was deleted. It asks until it has it or the
+// host stops: of many commits, at a server that is far away or busy, one try may fail for ever, and
+// must not take with it what the others have brought.
+func (f Finder) said(seq uint64) (said *session.Said, err error) {
+	err = f.Insist(func() error {
+		got, err := f.Agent.Parts.Store.Said(f.Agent.Work, seq)
+		if errors.Is(err, records.ErrNotFound) {
+			return nil
+		}
+		said = &got
+		return err
+	})
+	return said, err
+}
 
 // look reads commits, and which of their replies no stream has.
-func (f Finder) look(ctx context.Context, commits []uint64) (found []*commit, err error) {
+func (f Finder) look(commits []uint64) (found []*commit, err error) {
 	var replies []Reply
 	for _, seq := range commits {
-		said, err := f.Agent.Parts.Store.Said(ctx, seq)
-		if errors.Is(err, records.ErrNotFound) { // the session was deleted
-			continue
-		}
+		said, err := f.said(seq)
 		if err != nil {
 			return nil, err
+		}
+		if said == nil {
+			continue
 		}
 		c := &commit{seq: seq, at: said.At, out: &outbox.Batch{Trace: tracing.Of(said.Inputs)}}
 		found = append(found, c)
@@ -54,20 +65,18 @@ func (f Finder) look(ctx context.Context, commits []uint64) (found []*commit, er
 			replies = append(replies, Reply{&said.Replies[i], said.At, c.out})
 		}
 	}
-	return found, f.Add(ctx, replies)
+	return found, f.Add(f.Agent.Work, replies)
 }
 
 // ResultOf is the result of the task with that id among what commits have said, nil if none is.
 func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err error) {
-	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
-	defer cancel()
 	for _, seq := range commits {
-		said, err := f.Agent.Parts.Store.Said(ctx, seq)
-		if errors.Is(err, records.ErrNotFound) { // the session was deleted
-			continue
-		}
+		said, err := f.said(seq)
 		if err != nil {
 			return nil, err
+		}
+		if said == nil {
+			continue
 		}
 		for _, reply := range said.Replies {
 			r := bus.Route{}
@@ -82,15 +91,13 @@ func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err er
 // Answered reports whether a reply to the message with that id is among what commits have said on
 // a subject.
 func (f Finder) Answered(commits []uint64, id, subject string) (bool, error) {
-	ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
-	defer cancel()
 	for _, seq := range commits {
-		said, err := f.Agent.Parts.Store.Said(ctx, seq)
-		if errors.Is(err, records.ErrNotFound) { // the session was deleted
-			continue
-		}
+		said, err := f.said(seq)
 		if err != nil {
 			return false, err
+		}
+		if said == nil {
+			continue
 		}
 		for _, reply := range said.Replies {
 			out := bus.Outbound{}
@@ -143,10 +150,8 @@ func (f Finder) Add(ctx context.Context, replies []Reply) error {
 // or later. It tries until it can tell or the host stops.
 func (f Finder) Has(reply *run.Reply, at time.Time) (found bool, err error) {
 	err = f.Insist(func() error {
-		ctx, cancel := context.WithTimeout(f.Agent.Work, lookFor)
-		defer cancel()
 		left := &outbox.Batch{}
-		err := f.Add(ctx, []Reply{{Reply: reply, At: at, Out: left}})
+		err := f.Add(f.Agent.Work, []Reply{{Reply: reply, At: at, Out: left}})
 		found = err == nil && len(left.Replies) == 0
 		return err
 	})
