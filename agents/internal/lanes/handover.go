@@ -13,6 +13,7 @@ import (
 
 	"agenthost/agents/internal/finishing"
 	"agenthost/bus"
+	"agenthost/bus/delivery"
 	"agenthost/bus/records"
 )
 
@@ -55,7 +56,7 @@ func (s *Set) handOver(ctx context.Context, lane int) {
 	waitUntil(ctx, restWithin, func() bool { return len(unfinished(agents)) == 0 })
 	note := finishing.Handover{Host: s.Host, Run: s.spread.id, Until: time.Now().Add(finishing.Within).UTC().Round(time.Millisecond), Sessions: unfinished(agents)}
 	if err := s.noteFinishing(ctx, lane, note); err != nil {
-		s.Log.Warn().Err(err).Int("lane", lane).Msg("record runs in progress: failed; the next owner may restart them")
+		s.Log.Warn().Err(err).Str("lane", s.laneName(lane)).Msg("record runs in progress: failed; the next owner may restart them")
 	}
 	var releases sync.WaitGroup
 	for _, f := range feeders {
@@ -78,6 +79,16 @@ func (s *Set) feedersOf(lane int) (list []*feeder) {
 		}
 	}
 	return list
+}
+
+// laneName is what NATS and people call a lane.
+func (s *Set) laneName(lane int) string {
+	for _, f := range s.feedersOf(lane) {
+		if p := f.partition.Load(); p != nil {
+			return PartitionLane((*p).ID(), f.number)
+		}
+	}
+	return delivery.LaneName(lane)
 }
 
 func (s *Set) agentsOf(lane int) (list []Agent) {
@@ -163,7 +174,7 @@ func (s *Set) followFinishing(ctx context.Context, lane int, agents []Agent, not
 		case done:
 			return
 		case err != nil:
-			s.Few.Warn().Err(err).Int("lane", lane).Msg("note what has ended: failed; trying again")
+			s.Few.Warn().Err(err).Str("lane", s.laneName(lane)).Msg("note what has ended: failed; trying again")
 		default:
 			count = sizeOf(note.Sessions)
 		}
@@ -210,7 +221,7 @@ func (s *Set) came(ctx context.Context, id laneID, former string) {
 			s.spread.gained(id.n)
 		}
 		if err := s.readFinishing(ctx, id.n); err != nil {
-			s.Log.Warn().Err(err).Int("lane", id.n).Msg("read the runs that the former owner finishes: failed; they may be restarted")
+			s.Log.Warn().Err(err).Str("lane", s.laneName(id.n)).Msg("read the runs that the former owner finishes: failed; they may be restarted")
 		}
 	}
 	for _, a := range s.agentsOf(id.n) {

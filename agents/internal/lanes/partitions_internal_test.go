@@ -1,6 +1,10 @@
 package lanes
 
-import "testing"
+import (
+	"testing"
+
+	"agenthost/bus"
+)
 
 // A busyAgent takes its time to go over to another number of partitions.
 type busyAgent struct {
@@ -32,4 +36,19 @@ func TestDividedHoldsNoLock(t *testing.T) {
 	}
 	close(a.end)
 	<-done
+}
+
+// A lane is called in logs what NATS and people call it.
+func TestLaneIsCalledByItsName(t *testing.T) {
+	var p Agent = &agent{id: "ana"}
+	part := &feeder{number: 3}
+	part.partition.Store(&p)
+	n := laneOfPartition("ana", 3)
+	s := &Set{}
+	s.lanes.Store(&map[laneID]*feeder{{bus.RoutesStream, n}: part, {bus.InboundStream, 1}: {}})
+	for lane, want := range map[int]string{n: "part-ana-3", 1: "lane-01"} {
+		if got := s.laneName(lane); got != want {
+			t.Errorf("lane %d is called %s, want %s", lane, got, want)
+		}
+	}
 }

@@ -199,7 +199,7 @@ func (p *spread) decide(ctx context.Context) {
 		}
 	}
 	for _, lane := range d.give {
-		p.set.Log.Info().Str("to", d.placed[lane]).Int("lane", lane).Msg("hand lane over: hosts take their shares")
+		p.set.Log.Info().Str("to", d.placed[lane]).Str("lane", p.set.laneName(lane)).Msg("hand lane over: hosts take their shares")
 		p.set.handOver(ctx, lane)
 		delete(p.away, lane)
 		p.publish(p.self()) // it may have taken seconds
