@@ -42,18 +42,18 @@ func far(t *testing.T, b *bus.Bus, by time.Duration) *records.Reader {
 // farFinder is a Finder of a session of a host that is far from its server.
 func farFinder(t *testing.T, b *bus.Bus) (unsent.Finder, *session.Log) {
 	t.Helper()
-	store := &session.Store{
-		Publisher: publisher(t, b.NC), Reader: records.NewReader(b.JS), Files: filestore.New(b.JS), Limit: 1 << 19, Log: zerolog.Nop(),
+	publisher := publisher(t, b.NC)
+	store := func(reader *records.Reader) *session.Store {
+		return &session.Store{Publisher: publisher, Reader: reader, Files: filestore.New(b.JS), Limit: 1 << 19, Log: zerolog.Nop()}
 	}
-	log, err := store.Open(t.Context(), "ana", "web/dm/ann")
+	log, err := store(records.NewReader(b.JS)).Open(t.Context(), "ana", "web/dm/ann")
 	if err != nil {
 		t.Fatal(err)
 	}
-	away := *store
-	away.Reader = far(t, b, 400*time.Millisecond)
+	reader := far(t, b, 400*time.Millisecond)
 	work, cancel := context.WithTimeout(t.Context(), time.Hour)
 	t.Cleanup(cancel)
-	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{Reader: away.Reader, Store: &away}), Work: work}
+	a := &inflight.Agent{ID: "ana", Parts: parts.New(parts.Options{Reader: reader, Store: store(reader)}), Work: work}
 	return unsent.Finder{Session: inflight.Session{Agent: a, Key: "web/dm/ann"}}, log
 }
 
