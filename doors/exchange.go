@@ -33,7 +33,7 @@ var ErrAway = errors.New("NATS is away; try again")
 const stopOrder = "/stop"
 
 // An Exchange is a message and what comes of it. It is for one goroutine, but for
-// Answer and Stop.
+// Answer, Cancel and Stop.
 type Exchange struct {
 	// ID is that of the message.
 	ID string
@@ -48,6 +48,9 @@ type Exchange struct {
 	queue   []bus.Outbound
 	more    chan struct{}   // has one element when queue grew
 	answers map[string]bool // the ids of those that it gave
+
+	withdrawal string        // the id of the message by which Cancel withdraws it
+	refused    chan struct{} // closed when that is answered
 }
 
 // An Event is something that came of a message. The zero Event is a sign of life: for a
@@ -110,6 +113,8 @@ func (d *Desk) publish(ctx context.Context, p Place, in bus.Inbound) (dup bool, 
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return false, fmt.Errorf("%w: %d bytes are more than NATS takes", bus.ErrMalformed, len(msg.Data))
+	case errors.Is(err, nats.ErrReconnectBufExceeded): // which says nothing to who reads it
+		return false, ErrAway
 	case err != nil:
 		return false, fmt.Errorf("%w: %w", ErrAway, err)
 	}
@@ -178,7 +183,7 @@ func (e *Exchange) hasAnswered(id string) bool {
 	return e.answers[id]
 }
 
-// Stop orders the agent to end what it does in the session.
+// Stop orders the agent to end what it does in the session, for whichever message.
 func (e *Exchange) Stop(ctx context.Context) error {
 	_, err := e.desk.publish(ctx, e.place, bus.Inbound{Text: stopOrder})
 	return err
@@ -187,6 +192,11 @@ func (e *Exchange) Stop(ctx context.Context) error {
 func (e *Exchange) push(out bus.Outbound) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.withdrawal != "" && out.InReplyTo == e.withdrawal {
+		close(e.refused)
+		e.withdrawal = "" // it is answered once
+		return
+	}
 	e.queue = append(e.queue, out)
 	select {
 	case e.more <- struct{}{}:

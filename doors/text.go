@@ -10,16 +10,16 @@ import (
 // nothing back: an empty line is between what counts no more, or came before tools
 // were called, and what follows. The zero Text is ready to use.
 type Text struct {
-	run  string
-	turn int
-	said string // of the present turn
-	any  bool   // something was said before it
+	run           string
+	attempt, turn int
+	said          string // of the present turn
+	any           bool   // something was said before it
 }
 
 // Chunk is what is new by a chunk.
 func (t *Text) Chunk(c client.Chunk) string {
-	if c.Run != t.run || c.Turn != t.turn || c.Restart {
-		t.run, t.turn = c.Run, c.Turn
+	if c.Run != t.run || c.Attempt != t.attempt || c.Turn != t.turn || c.Restart {
+		t.run, t.attempt, t.turn = c.Run, c.Attempt, c.Turn
 		t.any, t.said = t.any || t.said != "", ""
 	}
 	return t.say(c.Text)

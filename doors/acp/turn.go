@@ -121,6 +121,7 @@ func (t *turn) result(ctx context.Context, q questions) (any, error) {
 // The causes of an end before the reply.
 var (
 	errNotStopped = errors.New("the run has not stopped in time")
+	errWithdrawn  = errors.New("the prompt was withdrawn before its turn")
 	errLeftOpen   = errors.New("the run waits for an answer, which is the next prompt")
 )
 
@@ -128,7 +129,7 @@ var (
 // goes on.
 func (t *turn) ended(ctx context.Context, err error) (any, error) {
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errNotStopped):
+	case errors.Is(cause, errNotStopped), errors.Is(cause, errWithdrawn):
 		return promptResponse{cancelled}, nil
 	case errors.Is(cause, errLeftOpen):
 		return promptResponse{endTurn}, nil
@@ -222,9 +223,13 @@ func (t *turn) stopWhenCancelled(ctx context.Context, end context.CancelCauseFun
 	case <-ctx.Done():
 		return
 	}
-	err := t.exchange.Stop(ctx)
-	if err != nil {
-		t.agent.opt.Log.Warn().Err(err).Msg("stop the run")
+	withdrawn, err := t.exchange.Cancel(ctx)
+	switch {
+	case withdrawn: // no reply will come
+		end(errWithdrawn)
+		return
+	case err != nil:
+		t.agent.opt.Log.Warn().Err(err).Msg("cancel the prompt: failed")
 	}
 	select {
 	case <-time.After(stopWithin):

@@ -75,8 +75,10 @@ func (c *call) arguments() (args arguments, err error) {
 // that no result can be sent.
 func (c *call) run(ctx context.Context) (*sdk.CallToolResult, error) {
 	c.settled = map[string]bool{}
-	if err := c.begin(ctx); err != nil {
+	if err := c.enter(ctx); err != nil {
 		switch {
+		case errors.Is(err, context.Canceled) && cancelled(ctx):
+			err = fmt.Errorf("cancelled before the message was sent to %s", c.agent)
 		case cancelled(ctx):
 			err = fmt.Errorf("cancelled while the message was on its way to %s; it may have arrived", c.agent)
 		case stops(ctx):
@@ -104,6 +106,27 @@ func (c *call) run(ctx context.Context) (*sdk.CallToolResult, error) {
 		}
 	}
 	return c.ended(ctx, errors.New("the run has ended without a reply"))
+}
+
+// enter begins once it is the call's turn. A call that is cancelled meanwhile is cancelled once its
+// message is stored: what is on its way would have its run.
+func (c *call) enter(ctx context.Context) error {
+	leave, err := c.server.order.enter(ctx, c.request.Params.Meta[metaTicket])
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if cancelled(ctx) {
+		return context.Canceled
+	}
+	sending, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() {
+		if !cancelled(ctx) {
+			cancel(context.Cause(ctx))
+		}
+	})()
+	return c.begin(sending)
 }
 
 // begin sends the message, or joins the run whose question the call answers.
@@ -159,8 +182,11 @@ func (c *call) ended(ctx context.Context, err error) (*sdk.CallToolResult, error
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	if err := c.exchange.Stop(stop); err != nil {
+	switch withdrawn, err := c.exchange.Cancel(stop); {
+	case err != nil:
 		return failure(fmt.Errorf("cancelled, but the run of %s is not stopped: %w", c.agent, err)), nil
+	case withdrawn:
+		return failure(fmt.Errorf("cancelled before %s had begun with the message, which was withdrawn", c.agent)), nil
 	}
 	return failure(fmt.Errorf("cancelled: the run of %s was stopped", c.agent)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"unicode/utf8"
@@ -79,8 +80,12 @@ func (m *messages) takeOne(message []byte) {
 		return
 	}
 	// A subscription has no answer of its own.
-	if r, ok := decoded.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
-		m.out.expect(r.ID)
+	if r, ok := decoded.(*jsonrpc.Request); ok && r.IsCall() {
+		if !m.out.expect(r.ID, r.Method != "subscriptions/listen") {
+			m.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Errorf("the id %v is that of a request under way", r.ID.Raw()))
+			return
+		}
+		message = m.out.order.line(r, message)
 	}
 	m.rest = append(append(m.rest, message...), '\n')
 }
@@ -110,48 +115,68 @@ func (m *messages) refuse(id any, code int, err error) {
 // none yet.
 type responses struct {
 	io.WriteCloser
+	order   *order
 	writing sync.Mutex
 
 	mu   sync.Mutex
-	open map[jsonrpc.ID]bool // the requests without one
+	open map[jsonrpc.ID]bool // the requests without one, and whether it is awaited
+	left int                 // the responses that are awaited and not written yet
 	lost bool                // the client takes no more
 	all  chan struct{}       // that of complete, until it is closed
 }
 
-func newResponses(out io.WriteCloser) *responses {
-	return &responses{WriteCloser: out, open: map[jsonrpc.ID]bool{}}
+func newResponses(out io.WriteCloser, order *order) *responses {
+	return &responses{WriteCloser: out, order: order, open: map[jsonrpc.ID]bool{}}
 }
 
-func (r *responses) expect(id jsonrpc.ID) {
+// expect notes a request, and whether its response is awaited at the end of the input. One whose id
+// is that of a request without a response is not noted: the SDK would answer neither.
+func (r *responses) expect(id jsonrpc.ID, awaited bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open[id] = true
+	if _, known := r.open[id]; known {
+		return false
+	}
+	if r.open[id] = awaited; awaited {
+		r.left++
+	}
+	return true
 }
 
 // Write writes a line.
 func (r *responses) Write(line []byte) (int, error) {
 	m, _ := jsonrpc.DecodeMessage(line) // a line that does not decode answers no request
 	answer, ok := m.(*jsonrpc.Response)
-	sent := line
+	sent, awaited := line, false
 	if ok {
-		sent = coded(line, answer)
+		sent, awaited = coded(line, answer), r.answer(answer.ID)
 	}
 	r.writing.Lock()
 	_, err := r.WriteCloser.Write(sent)
 	r.writing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if ok {
-		delete(r.open, answer.ID)
+	if awaited {
+		r.left--
 	}
 	r.lost = r.lost || err != nil
 	r.check()
 	return len(line), err
 }
 
+// answer is called right before a response is written: a client may use its id again once it has read that.
+func (r *responses) answer(id jsonrpc.ID) (awaited bool) {
+	r.order.answered(id)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	awaited = r.open[id]
+	delete(r.open, id)
+	return awaited
+}
+
 // check has mu.
 func (r *responses) check() {
-	if r.all != nil && (r.lost || len(r.open) == 0) {
+	if r.all != nil && (r.lost || r.left == 0) {
 		close(r.all)
 		r.all = nil
 	}

@@ -35,6 +35,7 @@ type server struct {
 	instance string // of their messages
 	from     string // the person; empty: anonymous
 	overHTTP bool
+	order    *order // of the calls on stdio
 	sdk      *sdk.Server
 
 	life context.Context // of all calls
@@ -52,7 +53,7 @@ type server struct {
 func newServer(desk *doors.Desk, instance, from, version string) *server {
 	s := &server{
 		desk: desk, instance: instance, from: from,
-		tools: map[string]doors.Agent{}, calls: map[string]map[*call]bool{},
+		tools: map[string]doors.Agent{}, calls: map[string]map[*call]bool{}, order: newOrder(),
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.forms, s.noForms = context.WithCancel(context.Background())

@@ -60,7 +60,7 @@ func Serve(ctx context.Context, desk *doors.Desk, in io.ReadCloser, out io.Write
 		s.look(ctx, opt.Log)
 	}()
 	defer func() { cancel(); <-looked }()
-	lines := newResponses(out)
+	lines := newResponses(out, s.order)
 	ended := func() { s.finish(ctx, lines) }
 	session, err := s.sdk.Connect(ctx, &sdk.IOTransport{Reader: newMessages(in, lines, ended), Writer: lines, MaxLineLength: -1}, nil)
 	if err != nil {
