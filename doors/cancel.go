@@ -23,7 +23,10 @@ var ErrNotCancelled = errors.New("no host has withdrawn the message in time, and
 // Cancel ends what the agent does for the message. A message that waits for its turn is withdrawn,
 // which no reply follows: an order to stop would end the run of another message of the session.
 func (e *Exchange) Cancel(ctx context.Context) (withdrawn bool, err error) {
-	withdrawn, tooLate, err := e.withdraw(ctx)
+	tooLate := e.isTaken()
+	if !tooLate {
+		withdrawn, tooLate, err = e.withdraw(ctx)
+	}
 	switch {
 	case withdrawn || err != nil || e.hasEnded():
 		return withdrawn, err
@@ -96,6 +99,12 @@ func (e *Exchange) followInput(ctx context.Context, work *sync.WaitGroup, id str
 		return nil, ErrAway
 	}
 	return logged, nil
+}
+
+func (e *Exchange) isTaken() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.taken
 }
 
 // hasEnded reports whether the final reply has come.

@@ -49,6 +49,7 @@ type Exchange struct {
 	more    chan struct{}   // has one element when queue grew
 	answers map[string]bool // the ids of those that it gave
 
+	taken      bool          // something came of the message: a run has it
 	withdrawal string        // the id of the message by which Cancel withdraws it
 	refused    chan struct{} // closed when that is answered
 }
@@ -204,6 +205,12 @@ func (e *Exchange) push(out bus.Outbound) {
 	}
 }
 
+func (e *Exchange) noteTaken(taken bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.taken = e.taken || taken
+}
+
 func (e *Exchange) take() []bus.Outbound {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -254,6 +261,7 @@ func (e *Exchange) Events(ctx context.Context) iter.Seq2[Event, error] {
 						continue
 					}
 					said[out.ID] = true
+					e.noteTaken(e.isFor(&out))
 					if !yield(ev, nil) || e.isEnd(&out) {
 						return
 					}
@@ -263,6 +271,7 @@ func (e *Exchange) Events(ctx context.Context) iter.Seq2[Event, error] {
 					if chunk.InReplyTo != "" && !slices.Contains(e.ids, chunk.InReplyTo) {
 						continue
 					}
+					e.noteTaken(chunk.InReplyTo != "")
 					if !yield(Event{Chunk: &chunk}, nil) {
 						return
 					}

@@ -3,7 +3,6 @@ package acp_test
 import (
 	"testing"
 
-	"agenthost/bus"
 	"agenthost/bus/bustest"
 	"agenthost/doors/doorstest"
 	"agenthost/internal/waittest"
@@ -33,9 +32,6 @@ func TestCancelBehindAnotherEditor(t *testing.T) {
 	first.write(cancel, s)
 	if m := first.await(id); string(m.Result) != `{"stopReason":"cancelled"}` {
 		t.Errorf("the first prompt: got %s, %+v", m.Result, m.Error)
-	}
-	if msg, err := h.Client.JetStream().Stream(bustest.Context(t), bus.OutboundStream); err != nil || msg.CachedInfo().State.Msgs != 2 {
-		t.Errorf("replies: %+v, %v; want those to hi and to the first prompt", msg.CachedInfo().State, err)
 	}
 }
 
