@@ -68,7 +68,11 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, "store the files", err)
 		return
 	}
-	if err := w.store(r.Context(), m); err != nil {
+	known, err := w.store(r.Context(), m)
+	if known || errors.Is(err, nats.ErrMaxPayload) { // while NATS is away the page sends it again
+		w.leave(r.Context(), m.Media) // a message that is stored already may have other files
+	}
+	if err != nil {
 		if errors.Is(err, nats.ErrMaxPayload) {
 			refuse(rw, http.StatusRequestEntityTooLarge, errTextTooLong)
 			return
@@ -102,23 +106,32 @@ func (w *Web) readPosting(rw http.ResponseWriter, r *http.Request, p person) (*b
 	if err != nil {
 		return nil, err
 	}
+	if err := w.readFiles(r.Context(), parts, m); err != nil {
+		w.leave(r.Context(), m.Media)
+		return nil, err
+	}
+	return m, nil
+}
+
+// readFiles stores the files behind a message.
+func (w *Web) readFiles(ctx context.Context, parts *multipart.Reader, m *bus.Inbound) error {
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
-				return nil, errEmpty
+				return errEmpty
 			}
-			return m, nil
+			return nil
 		}
 		if err != nil {
-			return nil, unreadable(err)
+			return unreadable(err)
 		}
 		if len(m.Media) == mostFiles {
-			return nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a message has at most %d files", mostFiles)}
+			return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a message has at most %d files", mostFiles)}
 		}
-		media, err := w.keep(r.Context(), part)
+		media, err := w.keep(ctx, part)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m.Media = append(m.Media, media)
 	}
@@ -170,17 +183,29 @@ func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, 
 	}, nil
 }
 
-// store publishes a message and waits until it is stored.
-func (w *Web) store(ctx context.Context, m *bus.Inbound) error {
+// store publishes a message and waits until it is stored. It reports whether one of its id was.
+func (w *Web) store(ctx context.Context, m *bus.Inbound) (known bool, err error) {
 	msg, err := bus.NewMessage(inward, m)
 	if err != nil {
-		return err
+		return false, err
 	}
 	msg.Header.Set(nats.MsgIdHdr, strings.Join([]string{channel, m.From, m.Agent, m.Thread, m.ID}, ":"))
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
-	_, err = w.parts.Client.JetStream().PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
-	return err
+	ack, err := w.parts.Client.JetStream().PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
+	return err == nil && ack.Duplicate, err
+}
+
+// leave has files deleted later unless something names them: those of a message that is not taken
+// would stay for good, and an erasure would not find them.
+func (w *Web) leave(ctx context.Context, files []bus.Media) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fileWithin)
+	defer cancel()
+	for _, m := range files {
+		if err := w.files.Leave(ctx, m.Object); err != nil {
+			w.parts.Log.Warn().Err(err).Str("file", m.Object).Msg("delete the file of a message that is not taken: failed")
+		}
+	}
 }
 
 // keep stores a file.
