@@ -3,11 +3,9 @@ package budget
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"agenthost/bus/records"
@@ -33,6 +31,7 @@ type account struct {
 	record   Spend
 	revision uint64
 	stale    bool         // record may not be the last one
+	seen     time.Time    // when record was the last one
 	written  Reservations // what the record has of held
 	booked   Reservations // of this host, by another that took it for dead
 	writes   int
@@ -222,63 +221,6 @@ func (a *account) pause() {
 	}
 }
 
-// load reads the record if another host may have changed it. A write that
-// seemed to fail and did not is found out by its name.
-func (a *account) load() error {
-	if !a.stale {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(a.ledger.ctx, lastWrites)
-	defer cancel()
-	record, revision, err := a.ledger.read(ctx, a.key)
-	switch {
-	case errors.Is(err, records.ErrDeleted), errors.Is(err, records.ErrNotFound) && a.ofPerson(): // it starts again at 0
-	case errors.Is(err, records.ErrNotFound):
-		record = a.known()
-	case errors.Is(err, errUnreadable): // nor would it be readable the next time
-		a.ledger.Log.Warn().Err(err).Str("record", a.key).Msg("read what was spent: failed; it is written again as this host knows it")
-		record = a.record
-	case err != nil:
-		return err
-	}
-	a.record, a.revision, a.stale = record, revision, false
-	mine := record.Hosts[a.ledger.Host]
-	if a.doubt.name != "" && a.doubt.name == mine.Write {
-		a.ledger.mu.Lock()
-		a.owed.subAll(a.doubt.owed)
-		a.ledger.mu.Unlock()
-		a.booked = nil
-	}
-	a.doubt = doubt{}
-	a.compare(mine)
-	return nil
-}
-
-// known is the record as it was last seen, empty before. It stands for one that NATS has lost,
-// as a leader can whose disk is full.
-func (a *account) known() Spend {
-	if a.revision > 0 {
-		a.ledger.Log.Warn().Str("record", a.key).Msg("NATS has lost what was spent; it is written again as this host knows it")
-	}
-	return a.record
-}
-
-// ofPerson reports whether it is of one person, whose record may be erased.
-func (a *account) ofPerson() bool { return strings.Count(a.key, ".") > 1 }
-
-// compare finds out what the record says of this host. A share that is not there
-// any more, another host has booked.
-func (a *account) compare(mine Share) {
-	if mine.ledger() == a.ledger.id {
-		a.written = mine.Runs
-		return
-	}
-	for run, amount := range a.written {
-		a.booked.add(run, amount)
-	}
-	a.written = nil
-}
-
 // book makes one write of b. It reports whether no claim of b has to wait.
 func (a *account) book(b booking) (settled bool, err error) {
 	now := time.Now()
@@ -286,6 +228,9 @@ func (a *account) book(b booking) (settled bool, err error) {
 	next := a.record.settled(a.ledger.Host, a.ledger.id, a.booked, now)
 	next.charge(b.owed)
 	verdicts, held := judge(b, next)
+	if slices.Contains(verdicts, refused) && time.Since(a.seen) > again && a.reload() {
+		return a.book(b)
+	}
 	if changed || !maps.Equal(held, a.written) {
 		if err := a.write(next, b.owed, held, now); err != nil {
 			return false, err
@@ -320,7 +265,7 @@ func (a *account) write(next Spend, owed, held Reservations, now time.Time) erro
 		a.doubt = doubt{name, owed}
 		return err
 	}
-	a.record, a.revision, a.written, a.booked = next, revision, held, nil
+	a.record, a.revision, a.written, a.booked, a.seen = next, revision, held, nil, time.Now()
 	return nil
 }
 

@@ -159,6 +159,60 @@ func TestLedgerRestartsWhenItsRecordIsDeleted(t *testing.T) {
 	w.booked(7)
 }
 
+// A record that an operator deletes or changes when all is spent counts for the next call, though a
+// refusal writes nothing. What cannot be read then is as the host knows it.
+func TestLedgerReadsTheRecordBeforeItRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	till := w.till("one", longTTL)
+	defer till.Close()
+	reserve := func(want bool) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Within)
+		defer cancel()
+		if ok, err := till.Reserve(ctx, 5, 5, 10); ok != want || err != nil {
+			t.Errorf("got %v, %v, want %v", ok, err, want)
+		}
+		if want {
+			till.Settle(5, 5)
+		}
+	}
+	refusedUntil := func(changed func() error) {
+		t.Helper()
+		reserve(false)
+		if err := changed(); err != nil {
+			t.Fatal(err)
+		}
+		waittest.Until(t, "the record counts as it is now", func() bool {
+			ok, err := till.Reserve(t.Context(), 5, 5, 10)
+			return ok && err == nil
+		})
+		till.Settle(5, 5)
+	}
+	kv, err := w.bus.JS.KeyValue(t.Context(), bus.SpendBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reserve(true)
+	reserve(true)
+	w.booked(10)
+	refusedUntil(func() error { return kv.Delete(t.Context(), today()) })
+	w.booked(5)
+	reserve(true)
+	w.booked(10)
+	refusedUntil(func() error { _, err := kv.Put(t.Context(), today(), []byte(`{"spent":1}`)); return err })
+	w.booked(6)
+	reserve(false)
+	if err := w.bus.JS.DeleteKeyValue(t.Context(), bus.SpendBucket); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	waittest.Until(t, "what the host knows to be old", func() bool {
+		reserve(false)
+		return time.Since(began) > time.Second/2
+	})
+}
+
 // A record that no host has written is written again as the host knows it: no call waits for it.
 func TestLedgerReplacesARecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
