@@ -80,6 +80,9 @@ func (d *Desk) Send(ctx context.Context, r Request) (*Exchange, error) {
 	}
 	if err != nil {
 		e.Close()
+		if errors.Is(err, bus.ErrMalformed) {
+			d.LeaveFiles(ctx, r.files())
+		}
 		return nil, err
 	}
 	e.Repeated = dup

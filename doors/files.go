@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,6 +35,25 @@ func KeepFile(ctx context.Context, files *filestore.Store, name, mimeType string
 		kind = "file"
 	}
 	return bus.Media{Kind: kind, MIME: mimeType, Name: FileName(name), Size: int64(len(content)), Object: object}, nil
+}
+
+// leaveWithin bounds the marks of the files of one message.
+const leaveWithin = 5 * time.Second
+
+// LeaveFiles has the files of a message that is not taken deleted later, unless something names
+// them: they would stay for good, and an erasure would not find them.
+func (d *Desk) LeaveFiles(ctx context.Context, files []bus.Media) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+	defer cancel()
+	store := filestore.New(d.client.JetStream())
+	for _, m := range files {
+		if m.Object == "" {
+			continue
+		}
+		if err := store.Leave(ctx, m.Object); err != nil {
+			d.log.Warn().Err(err).Str("file", m.Object).Msg("delete the file of a message that is not taken: failed")
+		}
+	}
 }
 
 func typeOf(name, said string, content []byte) string {

@@ -1,6 +1,7 @@
 package doors_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -50,5 +51,44 @@ func TestKeepFile(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// The files of a message that cannot be stored are left: hosts delete them, or nothing ever would.
+func TestFilesOfAMessageThatIsRefused(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	files := filestore.New(h.Client.JetStream())
+	keep := func(content string) bus.Media {
+		t.Helper()
+		m, err := doors.KeepFile(t.Context(), files, "a", "", []byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	d := desk(t, h)
+	r := doors.Request{
+		Agent: "ana", Conversation: "c", Text: strings.Repeat("x", 2<<20), Media: []bus.Media{keep("one"), {URL: "https://a.test/b"}},
+		History: []bus.Turn{{Role: bus.TurnUser, Media: []bus.Media{keep("two")}}},
+	}
+	if _, err := d.Send(t.Context(), r); !errors.Is(err, bus.ErrMalformed) {
+		t.Fatalf("got %v", err)
+	}
+	left := func() int {
+		t.Helper()
+		list, err := files.Left(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := left(); n != 2 {
+		t.Errorf("%d are left, want 2", n)
+	}
+	r.Text, r.Media[0] = "hi", keep("one")
+	final(t, send(t, d, r))
+	if n := left(); n != 1 {
+		t.Errorf("%d are left once one of them is sent, want 1", n)
 	}
 }

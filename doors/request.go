@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -46,6 +47,15 @@ type Request struct {
 	Tools   []bus.ClientTool
 	Answers string
 	Meta    map[string]any
+}
+
+// files are the attachments of the message and of its history.
+func (r Request) files() []bus.Media {
+	list := slices.Clone(r.Media)
+	for _, t := range r.History {
+		list = append(list, t.Media...)
+	}
+	return list
 }
 
 // A Place is a session at a door.

@@ -81,10 +81,16 @@ func (h *handler) inlineTask(ctx context.Context, t *proto.Task) *proto.Task {
 
 // read takes what a message says.
 func (h *handler) read(ctx context.Context, m *proto.Message) (text string, media []bus.Media, err error) {
+	defer func() {
+		if err != nil {
+			h.parts.Desk.LeaveFiles(ctx, media)
+			media = nil
+		}
+	}()
 	var texts []string
 	for i, p := range m.Parts {
 		if p == nil {
-			return "", nil, invalid("part %d is null", i+1)
+			return "", media, invalid("part %d is null", i+1)
 		}
 		switch v := p.Content.(type) {
 		case proto.Text:
@@ -92,7 +98,7 @@ func (h *handler) read(ctx context.Context, m *proto.Message) (text string, medi
 		case proto.Data:
 			data, err := json.Marshal(v.Value)
 			if err != nil {
-				return "", nil, invalid("part %d: %v", i+1, err)
+				return "", media, invalid("part %d: %v", i+1, err)
 			}
 			texts = append(texts, string(data))
 		case proto.URL:
@@ -100,7 +106,7 @@ func (h *handler) read(ctx context.Context, m *proto.Message) (text string, medi
 		case proto.Raw:
 			kept, err := doors.KeepFile(ctx, h.files, p.Filename, p.MediaType, v)
 			if err != nil {
-				return "", nil, fmt.Errorf("%w: %w", doors.ErrAway, err)
+				return "", media, fmt.Errorf("%w: %w", doors.ErrAway, err)
 			}
 			media = append(media, kept)
 		}

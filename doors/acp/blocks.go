@@ -18,6 +18,7 @@ func (a *agent) content(ctx context.Context, blocks []block) (text string, media
 	for i, b := range blocks {
 		said, m, err := a.block(ctx, b)
 		if err != nil {
+			a.desk.LeaveFiles(ctx, media)
 			return "", nil, fmt.Errorf("block %d of the prompt: %w", i+1, err)
 		}
 		if said != "" {

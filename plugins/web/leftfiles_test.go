@@ -34,6 +34,9 @@ func TestFilesOfAMessageThatIsNotTaken(t *testing.T) {
 	if res := v.upload(message("message-1", "hi"), small); res.StatusCode != http.StatusAccepted || left() != 0 {
 		t.Errorf("sent without it: got %d, and %d are left, want none", res.StatusCode, left())
 	}
+	if res := v.upload(message("message-1", "hi"), small); res.StatusCode != http.StatusAccepted || left() != 0 {
+		t.Errorf("sent again: got %d, and %d are left, want none", res.StatusCode, left())
+	}
 	if res := v.upload(message("message-1", "hi"), file{"b", "text/plain", "other"}); res.StatusCode != http.StatusAccepted || left() != 1 {
 		t.Errorf("the same id with another file: got %d, and %d are left, want 1", res.StatusCode, left())
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,9 +70,12 @@ func (w *Web) post(rw http.ResponseWriter, r *http.Request) {
 		w.fail(rw, r, "store the files", err)
 		return
 	}
-	known, err := w.store(r.Context(), m)
-	if known || errors.Is(err, nats.ErrMaxPayload) { // while NATS is away the page sends it again
-		w.leave(r.Context(), m.Media) // a message that is stored already may have other files
+	first, err := w.store(r.Context(), m)
+	switch {
+	case first > 0: // sent again, it has the same files as a rule
+		w.leave(r.Context(), w.otherFiles(r.Context(), m.Media, first))
+	case errors.Is(err, nats.ErrMaxPayload): // while NATS is away the page sends it again
+		w.leave(r.Context(), m.Media)
 	}
 	if err != nil {
 		if errors.Is(err, nats.ErrMaxPayload) {
@@ -183,17 +188,39 @@ func (w *Web) message(r *http.Request, p person, body io.Reader) (*bus.Inbound, 
 	}, nil
 }
 
-// store publishes a message and waits until it is stored. It reports whether one of its id was.
-func (w *Web) store(ctx context.Context, m *bus.Inbound) (known bool, err error) {
+// store publishes a message and waits until it is stored. first is the number of the one that was
+// stored under its id before.
+func (w *Web) store(ctx context.Context, m *bus.Inbound) (first uint64, err error) {
 	msg, err := bus.NewMessage(inward, m)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	msg.Header.Set(nats.MsgIdHdr, strings.Join([]string{channel, m.From, m.Agent, m.Thread, m.ID}, ":"))
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	ack, err := w.parts.Client.JetStream().PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
-	return err == nil && ack.Duplicate, err
+	if err != nil || !ack.Duplicate {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// otherFiles are those that the message of that number does not name.
+func (w *Web) otherFiles(ctx context.Context, files []bus.Media, first uint64) []bus.Media {
+	if len(files) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWithin)
+	defer cancel()
+	stream, err := w.parts.Client.JetStream().Stream(ctx, bus.InboundStream)
+	if err != nil {
+		return files // whether something names them is looked at before they are deleted
+	}
+	stored, err := stream.GetMsg(ctx, first)
+	if err != nil {
+		return files
+	}
+	return slices.DeleteFunc(files, func(m bus.Media) bool { return bytes.Contains(stored.Data, []byte(m.Object)) })
 }
 
 // leave has files deleted later unless something names them: those of a message that is not taken
