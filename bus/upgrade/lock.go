@@ -70,7 +70,7 @@ var errLockHeld = errors.New("another host has the lock")
 // take takes a lock that is free, or whose lease has run out.
 func (l *upgradeLock) take(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
 	rev, err := kv.Create(ctx, upgradeKey, []byte(l.id))
-	if !overtakenKey(err) {
+	if !records.Overtaken(err) {
 		return rev, err
 	}
 	entry, err := records.NewReader(l.js).Entry(ctx, bus.LanesBucket, upgradeKey)
@@ -87,14 +87,10 @@ func (l *upgradeLock) take(ctx context.Context, kv jetstream.KeyValue) (uint64, 
 	if stream.CachedInfo().TimeStamp.Sub(entry.Time) < upgradeLease {
 		return 0, errLockHeld
 	}
-	if rev, err = kv.Update(ctx, upgradeKey, []byte(l.id), entry.Seq); overtakenKey(err) {
+	if rev, err = kv.Update(ctx, upgradeKey, []byte(l.id), entry.Seq); records.Overtaken(err) {
 		return 0, errLockHeld
 	}
 	return rev, err
-}
-
-func overtakenKey(err error) bool {
-	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) || bus.Refused(err)
 }
 
 // release lets the lock go, also when ctx has ended.

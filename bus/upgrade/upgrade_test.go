@@ -167,6 +167,9 @@ func wantUpgraded(t *testing.T, js jetstream.JetStream) {
 	if c.Metadata["agenthost.lanes_from"] != "101" || c.Metadata["agenthost.original"] != "" || c.Duplicates != bus.DedupeWindow {
 		t.Errorf("got %+v", c)
 	}
+	if got := consumers(t, js); slices.ContainsFunc(got, delivery.IsLane) || !slices.Contains(got, "program") {
+		t.Errorf("got consumers %q, want that of the program, and no lane", got)
+	}
 	program, err := js.Consumer(t.Context(), bus.RoutesStream, "program")
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +180,23 @@ func wantUpgraded(t *testing.T, js jetstream.JetStream) {
 	if ack, err := js.Publish(t.Context(), "agent.route.ana", nil); err != nil || ack.Sequence < 112 {
 		t.Errorf("the next message is %+v, %v, want it beyond 111", ack, err)
 	}
+}
+
+// consumers are those of AGENT_ROUTES.
+func consumers(t *testing.T, js jetstream.JetStream) (names []string) {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), bus.RoutesStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := stream.ConsumerNames(t.Context())
+	for name := range list.Name() {
+		names = append(names, name)
+	}
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 func TestUpgrade(t *testing.T) {
@@ -199,16 +219,26 @@ func TestUpgradeOfAConsumerThatPushes(t *testing.T) {
 	}
 	if _, err := b.JS.CreatePushConsumer(t.Context(), bus.RoutesStream, jetstream.ConsumerConfig{
 		Durable: "pushes", DeliverSubject: "desk.inbox", FilterSubject: "agent.route.desk", DeliverPolicy: jetstream.DeliverNewPolicy,
+		AckPolicy: jetstream.AckExplicitPolicy,
 	}); err != nil {
 		t.Fatal(err)
 	}
+	bustest.Publish(t, b.JS, "agent.route.desk", "unread")
+	next := func() string {
+		msg, err := got.NextMsgWithContext(bustest.Context(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(msg.Data)
+	}
+	texts := []string{next()}
 	bustest.Provision(t, b.JS)
 	bustest.Publish(t, b.JS, "agent.route.desk", "new")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	msg, err := got.NextMsgWithContext(ctx)
-	if err != nil || string(msg.Data) != "new" {
-		t.Fatalf("got %v, %v, want the new message", msg, err)
+	for texts[len(texts)-1] != "new" {
+		texts = append(texts, next())
+	}
+	if diff := cmp.Diff([]string{"unread", "unread", "new"}, texts); diff != "" {
+		t.Errorf("before the upgrade and after it: %s", diff)
 	}
 }
 
