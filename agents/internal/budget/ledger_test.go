@@ -73,8 +73,13 @@ func (w *world) spend(agent string) (s budget.Spend) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := json.Unmarshal(entry.Value(), &s); err != nil {
-		w.t.Fatal(err)
+	return spendOf(w.t, entry.Value())
+}
+
+func spendOf(t testing.TB, data []byte) (s budget.Spend) {
+	t.Helper()
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -454,11 +459,7 @@ func TestRefusedCallReservesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := budget.Spend{}
-		if err := json.Unmarshal(entry.Value(), &s); err != nil {
-			t.Fatal(err)
-		}
-		if n := s.Hosts["one"].Reserved; n != 0 {
+		if n := spendOf(t, entry.Value()).Hosts["one"].Reserved; n != 0 {
 			t.Errorf("%s: %d stays reserved, want nothing", entry.Key(), n)
 		}
 	}
