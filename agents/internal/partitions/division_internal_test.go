@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"agenthost/agents"
 	"agenthost/agents/internal/finishing"
@@ -22,6 +23,8 @@ type whole struct {
 	busy   map[session.Key]bool
 	yields bool
 	reread int
+
+	unfinished []string
 }
 
 func (w *whole) Push(it *message.Item, _ session.Key) {
@@ -35,7 +38,7 @@ func (w *whole) Busy(key session.Key) bool {
 	defer w.mu.Unlock()
 	return w.busy[key]
 }
-func (w *whole) Unfinished() []string { return nil }
+func (w *whole) Unfinished() []string { return slices.Clone(w.unfinished) }
 func (w *whole) Yields() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,6 +97,7 @@ func TestPlace(t *testing.T) {
 		targets map[int]uint64
 		unread  bool
 		busy    bool
+		other   bool // another host is still at work on the session
 		key     session.Key
 		number  int
 		wait    bool
@@ -107,6 +111,7 @@ func TestPlace(t *testing.T) {
 		"another former one is not":     {layout: changing, wanted: 3, targets: map[int]uint64{1: 7}, key: moves, number: 2},
 		"it stays where it is":          {layout: changing, wanted: 3, key: stays, number: 1},
 		"the agent has not done it":     {layout: Layout{Generation: 1, Partitions: 3}, wanted: 3, busy: true, key: moves, number: 2, wait: true},
+		"another host has not done it":  {layout: Layout{Generation: 1, Partitions: 3}, wanted: 3, other: true, key: moves, number: 2, wait: true},
 		"the agent has done it":         {layout: Layout{Generation: 1, Partitions: 3}, wanted: 3, key: moves, number: 2},
 		"back to the agent, to be done": {layout: Layout{Generation: 2, Former: 3}, targets: map[int]uint64{2: 7}, key: moves, number: -1, wait: true},
 		"back to the agent":             {layout: Layout{Generation: 2, Former: 3}, targets: map[int]uint64{}, key: moves, number: -1},
@@ -116,6 +121,10 @@ func TestPlace(t *testing.T) {
 			t.Parallel()
 			d, _ := divisionOf(t, &whole{busy: map[session.Key]bool{tt.key: tt.busy}}, tt.wanted, tt.layout)
 			d.known, d.targets = !tt.unread, tt.targets
+			if tt.other {
+				sessions := map[string][]string{"ana": {string(tt.key)}}
+				d.agent.Parts.Finishing.Set(0, 1, finishing.Handover{Host: "two", Until: time.Now().Add(time.Minute), Sessions: sessions})
+			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			number, generation, wait := d.placeNow(tt.key)
@@ -138,8 +147,40 @@ func TestLearn(t *testing.T) {
 		t.Errorf("got %+v and logs read %d times, want %+v and once", d.layout, w.reread, two)
 	}
 	two.Settled = true
+	d.targets = map[int]uint64{}
 	d.Learn(6, two)
-	if d.layout != two || w.reread != 1 {
+	if d.layout != two || w.reread != 1 || d.targets == nil {
 		t.Errorf("got %+v and logs read %d times, want %+v and once", d.layout, w.reread, two)
+	}
+	if d.Forget(); d.known || d.targets != nil {
+		t.Error("it goes by what it knew before another host has served the agent")
+	}
+	d.targets = map[int]uint64{}
+	d.Learn(7, two.next(2, 3))
+	if w.reread != 2 || d.targets != nil {
+		t.Errorf("logs are read %d times, want twice; %v is known of the partitions that are former now, want nothing", w.reread, d.targets)
+	}
+}
+
+// An agent that works on sessions itself, on whichever host, is not done.
+func TestAgentIsDone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		own, other []string
+		want       bool
+	}{
+		"nothing to do":       {want: true},
+		"a session":           {own: []string{"web/dm/ana"}},
+		"the heartbeat alone": {own: []string{string(message.HeartbeatKey)}, want: true},
+		"another host":        {other: []string{"web/dm/ana"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, _ := divisionOf(t, &whole{unfinished: tt.own}, 2, undivided)
+			d.agent.Parts.Finishing.Set(0, 1, finishing.Handover{Host: "two", Until: time.Now().Add(time.Minute), Sessions: map[string][]string{"ana": tt.other}})
+			if done, err := d.formerDone(t.Context(), Layout{Generation: 1, Partitions: 2}); done != tt.want || err != nil {
+				t.Errorf("got %t, %v, want %t", done, err, tt.want)
+			}
+		})
 	}
 }

@@ -93,6 +93,9 @@ func TestFormerLayoutIsRefused(t *testing.T) {
 		if err := before.store(t.Context(), number, 1, handedOn(before, number, 1, 2)); !errors.Is(err, errLaterLayout) {
 			t.Errorf("partition %d: got %v, want %v", number, err, errLaterLayout)
 		}
+		if end, err := before.seal(t.Context(), number, 1); !errors.Is(err, errLaterLayout) {
+			t.Errorf("partition %d is sealed at %d, %v, want %v", number, end, err, errLaterLayout)
+		}
 		last, err := records.NewReader(b.JS).Last(t.Context(), bus.RoutesStream, bus.PartSubject("ana", number))
 		if err != nil || last.Seq != after.targets[number] {
 			t.Errorf("partition %d ends with %+v, %v; want a seal at %d", number, last, err, after.targets[number])
@@ -130,23 +133,50 @@ func TestFormerPartitionIsDone(t *testing.T) {
 	if done, err := after.isDone(t.Context(), 1, after.targets[1]); !done || err != nil {
 		t.Errorf("all acknowledged: done %t, %v", done, err)
 	}
-	more, err := b.JS.PublishMsg(t.Context(), handedOn(after, 1, 2, 3))
-	if err != nil {
-		t.Fatal(err)
+	if done, err := after.formerDone(t.Context(), after.layout); done || err != nil || len(after.targets) != 1 {
+		t.Errorf("the other has no lane yet: done %t, %v; %v is to be done", done, err, after.targets)
+	}
+	var seqs []uint64
+	for seq := range 2 {
+		ack, err := b.JS.PublishMsg(t.Context(), handedOn(after, 1, 2, 3+seq))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seqs = append(seqs, ack.Sequence)
 	}
 	stream, err := b.JS.Stream(t.Context(), bus.RoutesStream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := after.isDone(t.Context(), 1, more.Sequence); done || err != nil {
-		t.Errorf("one more: done %t, %v", done, err)
+	if done, err := after.isDone(t.Context(), 1, seqs[1]); done || err != nil {
+		t.Errorf("two more: done %t, %v", done, err)
 	}
-	if err := stream.DeleteMsg(t.Context(), more.Sequence); err != nil {
+	for i, seq := range []uint64{seqs[1], seqs[0]} { // the last first: the one before it waits
+		if err := stream.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := after.isDone(t.Context(), 1, seqs[1]); done != (i == 1) || err != nil {
+			t.Errorf("%d of them deleted: done %t, %v", i+1, done, err)
+		}
+	}
+	unseen, err := b.JS.PublishMsg(t.Context(), handedOn(after, 0, 2, 5)) // the copy that the lane reads does not have it
+	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := after.isDone(t.Context(), 1, more.Sequence); !done || err != nil {
-		t.Errorf("that was deleted: done %t, %v", done, err)
+	if done, err := after.isDone(t.Context(), 1, unseen.Sequence); done || err != nil {
+		t.Errorf("nothing is waiting, and one is not acknowledged: done %t, %v", done, err)
 	}
+}
+
+// A host whose record another has changed reads that, and goes on from it.
+func TestRecordThatAnotherHostHasChanged(t *testing.T) {
+	t.Parallel()
+	_, before, after := fleetOfTwo(t)
+	before.agent.Profile.Store(&profile.Profile{Config: agents.Config{ID: "ana", Partitions: 4}})
+	if done, err := before.settleOnce(t.Context()); done || !records.Overtaken(err) {
+		t.Errorf("done %t, %v, want that another was first", done, err)
+	}
+	settleUntil(t, before, "it knows the layout", func() bool { return before.known && before.layout.Generation == after.layout.Generation })
 }
 
 // Without the record, with one that cannot be read, or with messages that only look like those of a

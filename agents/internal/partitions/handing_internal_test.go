@@ -1,6 +1,7 @@
 package partitions
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,26 @@ func TestHandingLock(t *testing.T) {
 		<-done
 		if len(got) != 2 || got[0] != "changed" {
 			t.Errorf("got %q, want the change before the next message", got)
+		}
+	})
+}
+
+// While the layout changes nothing is handed on, and nothing else changes it.
+func TestHandingLockIsHeldAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l handingLock
+		var others atomic.Int32
+		l.Lock()
+		go func() { l.RLock(); others.Add(1); l.RUnlock() }()
+		go func() { l.Lock(); others.Add(1); l.Unlock() }()
+		synctest.Wait()
+		if n := others.Load(); n > 0 {
+			t.Errorf("%d others have it", n)
+		}
+		l.Unlock()
+		synctest.Wait()
+		if n := others.Load(); n != 2 {
+			t.Errorf("%d have it afterwards, want both", n)
 		}
 	})
 }

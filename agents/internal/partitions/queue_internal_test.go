@@ -12,6 +12,7 @@ import (
 	"agenthost/bus/delivery"
 	"agenthost/bus/records"
 	"agenthost/bus/streams"
+	"agenthost/internal/erasure"
 	"agenthost/internal/waittest"
 	"agenthost/run"
 	"agenthost/session"
@@ -121,6 +122,15 @@ func TestQueueIsInTheOrderOfTheStream(t *testing.T) {
 	if got := q.begin(); got != items[1] {
 		t.Error("what was not done stays before what came before it")
 	}
+	q = &queue{}
+	q.insert(items[1])
+	q.begin()
+	for _, i := range []int{3, 2, 0} {
+		q.insert(items[i])
+	}
+	if !slices.Equal(q.items, []*message.Item{items[1], items[0], items[2], items[3]}) {
+		t.Error("behind what is begun the queue is not in order")
+	}
 }
 
 // Two messages of a session wait: the agent itself has the first, which is not done, the
@@ -206,5 +216,67 @@ func TestGather(t *testing.T) {
 	busy.Wait()
 	if diff := cmp.Diff([]string{"1", "2", "3"}, w.got()); diff != "" || len(d.queues) > 0 {
 		t.Errorf("%d queues are left; (-want +got):\n%s", len(d.queues), diff)
+	}
+}
+
+// What NATS would not take in a partition, as it is too large with what is added, the agent itself
+// works on; all else is done here once it is handed on.
+func TestTooLargeIsNotHandedOn(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	l, w := serve(t, b, "one"), &whole{}
+	d := hostOn(t, b, 2)
+	d.whole, d.known, d.layout = w, true, Layout{Generation: 1, Partitions: 2, Settled: true}
+	const key = session.Key("web/dm/ana")
+	bustest.Publish(t, b.JS, "plugin.inbound.web", "1", "2")
+	items := l.next("1", "2")
+	d.Hand(items[0], key)
+	waittest.Until(t, "the first is handed on", func() bool { return l.Held() == 1 })
+	last := partsOf(t, b)
+	d.agent.Parts.MaxPayload = 100
+	d.Hand(items[1], key)
+	waittest.Until(t, "the agent has the second", func() bool { return len(w.got()) > 0 })
+	if n := partsOf(t, b); last == 0 || n != last || l.Held() != 1 {
+		t.Errorf("partitions have up to %d, before that %d; %d are not done, want the second", n, last, l.Held())
+	}
+}
+
+// What waits for a partition of a person who is erased is dropped, and what is being handed on of
+// them is waited for.
+func TestEraseWhatWaits(t *testing.T) {
+	t.Parallel()
+	b := bustest.Open(t)
+	l, w := serve(t, b, "one"), &whole{}
+	d, busy := divisionOf(t, w, 0, Layout{Generation: 1, Former: 2})
+	const key = session.Key("web/group/one")
+	bustest.Publish(t, b.JS, "plugin.inbound.web", "1", "2", "3", "4")
+	items := l.next("1", "2", "3", "4")
+	for i, it := range items {
+		it.Origin = message.Origin{Subject: "plugin.inbound.web", Inbound: &bus.Inbound{From: []string{"ana", "bo", "ana", "ana"}[i]}}
+		it.Input.Seq = it.Delivery.Seq
+	}
+	for _, it := range items[:3] {
+		d.Hand(it, key)
+	}
+	d.agent.Parts.Erasures.Add(erasure.Order{
+		Person: erasure.Person{Place: "web", From: "ana"}, UpTo: map[string]uint64{bus.InboundStream: 4},
+	})
+	d.Hand(items[3], key) // which came before the order, and is here only now
+	d.mu.Lock()
+	d.queues[key].begin()
+	d.mu.Unlock()
+	if d.Erase(); d.Erased() || l.Held() != 2 {
+		t.Errorf("%d wait, erased: %t; want the first, which is begun, and that of bo", l.Held(), d.Erased())
+	}
+	d.mu.Lock()
+	d.queues[key].end(false)
+	d.mu.Unlock()
+	if d.Erase(); !d.Erased() || l.Held() != 1 {
+		t.Errorf("%d wait, erased: %t; want that of bo alone", l.Held(), d.Erased())
+	}
+	d.Learn(1, Layout{Generation: 1, Former: 2, Settled: true})
+	busy.Wait()
+	if diff := cmp.Diff([]string{"2"}, w.got()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
