@@ -131,6 +131,40 @@ func TestBalance(t *testing.T) {
 	}
 }
 
+// Where several hosts serve parts of a lane that is to be another one's, the first of them gets all of
+// it: else each would hand its part to a third.
+func TestLaneInParts(t *testing.T) {
+	t.Parallel()
+	all := []int{0, 1, 2, 3}
+	hosts := map[string]peer{"a": other("a", all, all...), "b": other("b", all, all...), "c": other("c", all)}
+	first := newBalance()
+	placed := first.decide(hosts["a"], []peer{hosts["b"], hosts["c"]}, func(int) bool { return false }).placed
+	lane := slices.IndexFunc(all, func(n int) bool { return placed[n] == "c" })
+	if lane < 0 {
+		t.Fatalf("no lane is to be that of c: %v", placed)
+	}
+	for self, want := range map[string]string{"a": "", "b": "a"} {
+		t.Run(self, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var others []peer
+				for name, p := range hosts {
+					if name != self {
+						others = append(others, p)
+					}
+				}
+				b := newBalance()
+				b.decide(hosts[self], others, func(int) bool { return false })
+				time.Sleep(splitFor)
+				d := b.decide(hosts[self], others, func(int) bool { return false })
+				if given := slices.Contains(d.give, lane); given != (want != "") || given && d.placed[lane] != want {
+					t.Errorf("lane %d is given: %t, to %s; want to %q", lane, given, d.placed[lane], want)
+				}
+			})
+		})
+	}
+}
+
 func TestRoster(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,6 +198,7 @@ func TestRoster(t *testing.T) {
 		want("in time", false, false, first, 1)
 		b.ID = "2"
 		want("restarted", say(b), true, second, 1)
+		want("what its run before has said last", say(peer{Fleet: "f", Host: "b", ID: "1", State: gone}), false, second, 1)
 		b.State = leaving
 		want("it leaves", say(b), false, second, 0)
 		b.State = gone

@@ -3,6 +3,7 @@ package lanes
 import (
 	"context"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func TestMovesAfter(t *testing.T) {
 		},
 		"to another":            {nil, bound{web: ana}, bound{web: bob}, moves{web: {{From: ana, To: bob, At: at(20)}}}, false},
 		"to no agent":           {nil, bound{web: ana}, bound{}, moves{web: {{From: ana, At: at(20)}}}, false},
+		"a route, to no agent":  {nil, bound{"agent.route.ana": ana}, bound{}, moves{"agent.route.ana": {{From: ana, At: at(20)}}}, false},
 		"another host was here": {moved, bound{web: ana}, bound{web: bob}, moved, true},
 		"and has other plans": {
 			moved,
@@ -61,6 +63,9 @@ func TestMovesAfter(t *testing.T) {
 		},
 		"of others":    {moved, bound{web: ana, tel: ana}, bound{web: ana, tel: ana}, moved, true},
 		"at the start": {moved, nil, bound{web: bob}, moved, true},
+		"to no agent, at the start": {
+			moved, nil, bound{}, moves{web: {{From: ana, To: bob, At: at(10)}, {From: bob, At: at(20)}}}, false,
+		},
 		"another configuration at the start": {
 			moved, nil, bound{web: ana}, moves{web: {{From: ana, To: bob, At: at(10)}, {From: bob, To: ana, At: at(20)}}}, false,
 		},
@@ -139,7 +144,17 @@ func TestRoutingTakers(t *testing.T) {
 		"plugin.inbound.back":  {{From: []string{"ana"}, At: when.Add(-time.Hour)}, {To: []string{"bob"}, At: when.Add(time.Hour)}},
 		"plugin.inbound.irc.a": {{To: []string{"ana"}}},
 		"plugin.inbound.irc.*": {{To: []string{"bob"}, At: when}},
+		"plugin.inbound.mx.a":  {{To: []string{"ana"}}},
+		"plugin.inbound.mx.*":  {{To: []string{"new"}}},
+		"plugin.inbound.ml.a":  {{To: []string{"new"}}},
+		"plugin.inbound.ml.*":  {{To: []string{"bob"}}},
 	})
+	at := func(id, lane string) (ids []string) { // who is on the lane of another
+		if Of(id, count) == Of(lane, count) {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	tests := map[string]struct {
 		agent, subject string // of the lane of agent
 		after          bool
@@ -161,8 +176,11 @@ func TestRoutingTakers(t *testing.T) {
 		"beside an instance":     {"bob", "plugin.inbound.irc.a", true, []string{"bob"}, true},
 		"before it was":          {"bob", "plugin.inbound.irc.a", false, nil, true},
 		"another instance":       {"bob", "plugin.inbound.irc.b", false, []string{"bob"}, true},
+		"every instance unknown": {"new", "plugin.inbound.mx.a", true, at("ana", "new"), false},
+		"an instance unknown":    {"new", "plugin.inbound.ml.a", true, at("bob", "new"), false},
 		"gone":                   {"gone", "agent.route.gone", true, nil, true},
 		"never moved":            {"ana", "agent.route.ana", true, []string{"ana"}, true},
+		"due":                    {"ana", "agent.due.ana", true, []string{"ana"}, true},
 		"never moved, elsewhere": {"gone", "agent.route.ana", true, nil, true},
 		"never heard of":         {"ana", "agent.route.new", true, nil, false},
 	}
@@ -181,6 +199,41 @@ func TestRoutingTakers(t *testing.T) {
 				t.Errorf("complete: %t, %s", complete, diff)
 			}
 		})
+	}
+}
+
+// Without moves, messages are for the agents that are bound by now.
+func TestRoutingTakersWithoutMoves(t *testing.T) {
+	ana, bob := &agent{id: "ana", bindings: []string{"plugin.inbound.web"}}, &agent{id: "bob", bindings: []string{"plugin.inbound.tg.*"}}
+	v := newRouting([]Agent{ana, bob}, 4, nil)
+	for subject, want := range map[string]string{"plugin.inbound.web": "ana", "plugin.inbound.tg.a": "bob", "agent.route.bob": "bob"} {
+		list, complete := v.takers(Of(want, 4), subject, time.Unix(100, 0))
+		if len(list) != 1 || list[0].ID() != want || !complete {
+			t.Errorf("%s: got %v, complete %t, want %s", subject, list, complete, want)
+		}
+	}
+	both := []Agent{&agent{id: "zoe", bindings: []string{"plugin.inbound.web"}}, ana}
+	if diff := cmp.Diff([]string{"ana", "zoe"}, newRouting(both, 4, nil).bindings()["plugin.inbound.web"]); diff != "" {
+		t.Errorf("hosts that name agents in another order: %s", diff)
+	}
+}
+
+// Who takes a message follows from when it was stored.
+func TestHistory(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	ana, bob, eve := []string{"ana"}, []string{"bob"}, []string{"eve"}
+	h := history{{From: ana, To: bob, At: at(10)}, {From: bob, At: at(20)}, {To: eve, At: at(30)}, {From: eve, To: ana, At: at(40)}}
+	for stored, want := range map[int]struct {
+		at, next         []string
+		last, lastOfNext bool
+	}{
+		9: {ana, bob, false, false}, 10: {bob, eve, false, false}, 20: {nil, eve, false, false}, 30: {eve, ana, false, true}, 40: {ana, nil, true, true},
+	} {
+		ids, last := h.at(at(stored))
+		next, lastOfNext := h.next(at(stored))
+		if !slices.Equal(ids, want.at) || last != want.last || !slices.Equal(next, want.next) || lastOfNext != want.lastOfNext {
+			t.Errorf("stored at %d: got %v, last %t; then %v, last %t; want %+v", stored, ids, last, next, lastOfNext, want)
+		}
 	}
 }
 
