@@ -41,22 +41,25 @@ func (d *Doctor) accounts(ctx context.Context, n *notes, c *client.Client) {
 		return // no host runs, which the check of NATS says
 	}
 	for _, one := range list {
-		o := n.on("channels", one.Name())
-		switch one.State {
-		case plugins.StateConnected:
-			o.ok("connected, by the host %s", one.Owner)
-		case "failed", plugins.StateRefused, plugins.StateRetrying:
-			o.fail("look at plugins and at the platform", "%s: %s", one.State, one.Error)
-		case client.StateUnconfigured:
-			unconfigured(o, one.Waiting)
-		default:
-			o.warn("look again; see agenthost channels", "it is %s", one.State)
-		}
+		n.on("channels", one.Name()).account(one)
+	}
+}
+
+func (o note) account(one client.ChannelAccount) {
+	switch one.State {
+	case plugins.StateConnected:
+		o.ok("connected, by the host %s", one.Owner)
+	case "failed", plugins.StateRefused, plugins.StateRetrying:
+		o.fail("look at plugins and at the platform", "%s: %s", one.State, one.Error)
+	case client.StateUnconfigured:
+		o.unconfigured(one.Waiting)
+	default:
+		o.warn("look again; see agenthost channels", "it is %s", one.State)
 	}
 }
 
 // unconfigured is for an account that no host has any more.
-func unconfigured(o note, waiting int) {
+func (o note) unconfigured(waiting int) {
 	if waiting == 0 {
 		o.ok("no host has it in its configuration; its consumer is removed within an hour")
 		return

@@ -75,6 +75,25 @@ func wantLine(t *testing.T, lines []string, want string) {
 	}
 }
 
+func wantNoLine(t *testing.T, lines []string, text string) {
+	t.Helper()
+	for _, l := range lines {
+		if strings.Contains(l, text) {
+			t.Errorf("got %s", l)
+		}
+	}
+}
+
+func dial(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
 // patient is the configuration of one agent with a model.
 func patient(t *testing.T, m llm.Config) *config.Config {
 	t.Helper()
@@ -124,6 +143,9 @@ func TestDoctorOfModelServers(t *testing.T) {
 		"HTML":             {answerWith(200, "<!DOCTYPE html><html>"), "m", "", []string{"fail models main … answers, but not as this API does → look at base_url"}},
 		"another JSON":     {answerWith(200, `{"status":"ok"}`), "m", "", []string{"fail models main … answers, but not as this API does"}},
 		"no list":          {answerWith(404, "404 page not found"), "m", "", []string{`warn models main whether … has "m" is unknown: it has no list of models (404)`}},
+		"no such method":   {answerWith(405, "no"), "m", "", []string{`warn models main whether … has "m" is unknown: it has no list of models (405)`}},
+		"no such thing":    {answerWith(501, "no"), "m", "", []string{`warn models main whether … has "m" is unknown: it has no list of models (501)`}},
+		"moved":            {http.RedirectHandler("https://example.org/v1", http.StatusTemporaryRedirect).ServeHTTP, "m", "", []string{"warn models main … is elsewhere: … → set base_url to there"}},
 		"trouble":          {answerWith(500, "oh"), "m", "", []string{"fail models main … answers with 500: oh"}},
 		"too many calls":   {answerWith(429, "slow down"), "m", "", []string{"warn models main … had too many calls: slow down"}},
 		"no payment":       {answerWith(402, "pay"), "m", planted, []string{"fail models main … refuses the key: pay"}},
@@ -248,6 +270,15 @@ func TestDoctorOfKeys(t *testing.T) {
 	}
 }
 
+// What stands in the wrong place may be a key.
+func TestDoctorHidesKeys(t *testing.T) {
+	t.Parallel()
+	cfg := patient(t, llm.Config{Provider: "openai", Model: "m", APIKey: planted})
+	cfg.Agents[0].Tools = []string{planted}
+	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
+	wantLine(t, lines, `warn agents demo there is no tool "`)
+}
+
 func TestDoctorOfSettings(t *testing.T) {
 	t.Parallel()
 	cfg := hosttest.Demo(t)
@@ -361,7 +392,7 @@ func TestDoctorOffline(t *testing.T) {
 
 func TestDoctorOfNATS(t *testing.T) {
 	t.Parallel()
-	url, nats := bustest.Server(t)
+	url, srv := bustest.Server(t)
 	cfg := hosttest.Demo(t)
 	cfg.NATS = bus.Config{URL: url, Embedded: bus.Embedded{Store: t.TempDir()}}
 	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
@@ -372,6 +403,14 @@ func TestDoctorOfNATS(t *testing.T) {
 	} {
 		wantLine(t, lines, want)
 	}
+
+	js, err := jetstream.New(dial(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bustest.MakeStream(t, js, jetstream.StreamConfig{Name: bus.DeadStream, Subjects: []string{"agent.dead.>"}, AllowDirect: true, Duplicates: bus.DedupeWindow})
+	_, lines = examine(t, doctor.Doctor{Config: cfg})
+	wantLine(t, lines, "warn nats streams 19 of 20 are missing → restart a host")
 
 	cfg.Services = map[string]tools.ServiceConfig{client.ServiceName: {}}
 	served := *cfg // the host reads its own while the doctor's is changed
@@ -392,18 +431,21 @@ func TestDoctorOfNATS(t *testing.T) {
 	pauseLanes(t, h.Bus().JS)
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	wantLine(t, lines, "fail nats AGENT_INBOUND lane-0… is paused for another … what comes for it waits → nats consumer resume AGENT_INBOUND lane-0")
-	if _, _, err := client.New(h.Bus().NC, h.Bus().JS, client.Options{}).AddToken(t.Context(), client.Token{Name: "wall", Role: "read"}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"wall", "desk"} {
+		if _, _, err := client.New(h.Bus().NC, h.Bus().JS, client.Options{}).AddToken(t.Context(), client.Token{Name: name, Role: "read"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cfg.HTTP.Tokens = []httpauth.Token{{Name: "wall", Token: "secret", Role: httpauth.Read}}
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	wantLine(t, lines, "warn security token wall http.tokens has its name too, so hosts refuse the one that was made by command")
+	wantNoLine(t, lines, "token desk")
 	cfg.HTTP.Tokens = nil
 	cfg.NATS.Lanes = 7
 	_, lines = examine(t, doctor.Doctor{Config: cfg})
 	wantLine(t, lines, "fail nats AGENT_INBOUND … another number of lanes: 4, and nats.lanes says 7")
 	stop()
-	nats.Stop()
+	srv.Stop()
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Within: time.Second})
 	wantLine(t, lines, "fail nats server connect to NATS at")
 }
@@ -428,6 +470,15 @@ func TestDoctorOfNATSWithoutJetStream(t *testing.T) {
 	cfg.NATS = bus.Config{URL: url, Embedded: bus.Embedded{Store: t.TempDir()}}
 	_, lines := examine(t, doctor.Doctor{Config: cfg})
 	wantLine(t, lines, "fail nats server JetStream is not enabled")
+}
+
+func TestDoctorOfNATSWithSmallMessages(t *testing.T) {
+	t.Parallel()
+	url, _ := bustest.Server(t, func(o *server.Options) { o.MaxPayload = 4096 })
+	cfg := hosttest.Demo(t)
+	cfg.NATS = bus.Config{URL: url, Embedded: bus.Embedded{Store: t.TempDir()}}
+	_, lines := examine(t, doctor.Doctor{Config: cfg})
+	wantLine(t, lines, "fail nats server … → raise max_payload there")
 }
 
 func TestDoctorOfPorts(t *testing.T) {
@@ -468,6 +519,8 @@ func TestDoctorOfMCPServers(t *testing.T) {
 	for status, want := range map[int]string{
 		http.StatusMethodNotAllowed: "ok tools mcp.wiki http://… answers",
 		http.StatusUnauthorized:     "fail tools mcp.wiki http://… does not let us in (401)",
+		http.StatusForbidden:        "fail tools mcp.wiki http://… does not let us in (403)",
+		http.StatusFound:            "fail tools mcp.wiki http://… is not the address of an MCP server (302)",
 		http.StatusNotFound:         "fail tools mcp.wiki http://… is not the address of an MCP server (404)",
 		http.StatusBadGateway:       "warn tools mcp.wiki http://… answers with 502",
 	} {
@@ -475,6 +528,7 @@ func TestDoctorOfMCPServers(t *testing.T) {
 			if r.Header.Get("Authorization") != planted {
 				t.Error("no header")
 			}
+			w.Header().Set("Location", "/elsewhere")
 			w.WriteHeader(status)
 		}))
 		cfg := hosttest.Demo(t)
@@ -518,6 +572,10 @@ func TestDoctorOfTheDataFolder(t *testing.T) {
 	cfg.NATS.Embedded.Store = file
 	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
 	wantLine(t, lines, "fail data "+file+" a host cannot write to it: not a directory")
+	cfg.NATS.URL = "nats://127.0.0.1:1" // where all is kept
+	_, lines = examine(t, doctor.Doctor{Config: cfg, Offline: true})
+	wantLine(t, lines, "warn data "+file+" a host cannot write to it: not a directory")
+	cfg.NATS.URL = ""
 	cfg.NATS.Embedded.Store = filepath.Join(t.TempDir(), "a", "b")
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Offline: true})
 	wantLine(t, lines, "can be created")
@@ -554,6 +612,7 @@ func TestDoctorOfHardening(t *testing.T) {
 	_, lines = examine(t, doctor.Doctor{Config: cfg, Offline: true})
 	wantLine(t, lines, "warn security nats.url everything that is said goes to another machine without encryption → write tls://")
 	wantLine(t, lines, "warn security nats.inbox_prefix other users")
+	wantNoLine(t, lines, "nothing to recommend")
 }
 
 // Of hooks it says whether somebody would answer, and calls none.
@@ -567,11 +626,7 @@ func TestDoctorOfHooks(t *testing.T) {
 		{On: hooks.AfterMessage, Subject: "acme.open"},
 		{On: hooks.BeforeToolCall, Subject: "acme.there"},
 	}
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := dial(t, url)
 	calls, err := nc.SubscribeSync("acme.there")
 	if err == nil {
 		err = nc.Flush()
@@ -599,11 +654,7 @@ func TestDoctorOfToolsThatAHostLacks(t *testing.T) {
 	cfg.NATS = bus.Config{URL: url}
 	cfg.Services = map[string]tools.ServiceConfig{"billing": {}}
 	cfg.Agents[0].Tools = []string{"billing.*"}
-	nc, err := nats.Connect(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
+	nc := dial(t, url)
 	svc, err := micro.AddService(nc, micro.Config{Name: "billing", Version: "1.0.0"})
 	if err == nil {
 		err = svc.AddEndpoint("total", micro.HandlerFunc(func(micro.Request) {}), micro.WithEndpointSubject("agenthost.approve"))

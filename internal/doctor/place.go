@@ -89,9 +89,14 @@ func (d *Doctor) data(_ context.Context, n *notes) {
 	} else {
 		o.ok("can be created")
 	}
-	left, known := natsserver.DiskLeft(existing(dir))
+	if left, known := natsserver.DiskLeft(existing(dir)); known && !d.Config.NATS.External() {
+		o.disk(left)
+	}
+}
+
+// disk reports what is left of the disk of a store.
+func (o note) disk(left uint64) {
 	switch {
-	case !known || d.Config.NATS.External():
 	case left < diskFail:
 		o.fail("make room, or set nats.embedded.store to another disk", "its disk has %s left", size(left))
 	case left < diskWarn:

@@ -34,3 +34,25 @@ func TestDoctorOfAPortOfBefore(t *testing.T) {
 		wantLine(t, lines, "warn ports nats.embedded.listen "+address+", where a host has listened, is "+want)
 	}
 }
+
+// Whether an address can be listened on is said of each that is configured.
+func TestDoctorOfAddresses(t *testing.T) {
+	t.Parallel()
+	const here, elsewhere = "127.0.0.1:0", "203.0.113.1:4222"
+	for listen, want := range map[string][]string{
+		here:      {"ok nats server embedded: it starts with the host", "ok ports nats.embedded.listen 127.0.0.1:0 is free", "ok ports http.listen 127.0.0.1:0 is free"},
+		elsewhere: {"fail ports nats.embedded.listen … → set it to an address of this machine", "fail ports http.listen … → set it to an address of this machine"},
+		"":        {"ok nats server embedded, without a port", "ok ports http.listen there is no HTTP"},
+	} {
+		cfg := hosttest.Demo(t)
+		cfg.HTTP.Listen, cfg.NATS.Embedded.Listen = listen, &listen
+		_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
+		for _, line := range want {
+			wantLine(t, lines, line)
+		}
+	}
+	cfg := hosttest.Demo(t)
+	cfg.NATS.Embedded.Listen, cfg.NATS.Embedded.Config = nil, "nats.conf"
+	_, lines := examine(t, doctor.Doctor{Config: cfg, Offline: true})
+	wantLine(t, lines, "ok nats server embedded, with the port of nats.conf")
+}
