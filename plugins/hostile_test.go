@@ -2,6 +2,7 @@ package plugins_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,11 +124,13 @@ func TestDeadLettersThatAreTooLarge(t *testing.T) {
 		reason  string
 		most    int32 // bytes of a message that the stream of dead letters takes; 0: what the server takes
 		letters int
+		agent   string // as the reply has it; empty: ana
 	}{
-		"the platform says too much":      {strings.Repeat("no ", 1<<20), 0, 1},
-		"the stream takes no payload":     {"no", 1500, 1},
-		"the stream takes no letter":      {"no", 10, 0},
-		"the platform says what is usual": {"no", 0, 1},
+		"the platform says too much":      {reason: strings.Repeat("no ", 1<<20), letters: 1},
+		"the stream takes no payload":     {reason: "no", most: 1500, letters: 1},
+		"the stream takes no letter":      {reason: "no", most: 10},
+		"the platform says what is usual": {reason: "no", letters: 1},
+		"it names no agent":               {reason: "no", agent: "No. Agent"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,17 +149,35 @@ func TestDeadLettersThatAreTooLarge(t *testing.T) {
 			}
 			platform := newMemory(chatLimits())
 			platform.fault(plugins.Permanent(errors.New(tt.reason)))
-			h := startHost(t, b, "host-1", platform, settings.Account{})
+			h := newHost(t, b, "host-1", platform, settings.Account{})
+			buried := make(chan string, 10)
+			h.parts.Buried = func(agent string) { buried <- agent }
+			h.in(nil).start()
 			h.connected()
-			send(t, b, reply("r1.1", "ana", strings.Repeat("refused ", 300)))
+			refused := reply("r1.1", "ana", strings.Repeat("refused ", 300))
+			if tt.agent != "" {
+				refused.Agent = tt.agent
+			}
+			send(t, b, refused)
 			send(t, b, reply("r2.1", "ana", "behind it"))
 			settled(t, b)
-			if got := platform.texts("ana"); !cmp.Equal(got, []string{"behind it"}) {
+			if got := platform.texts("ana"); !slices.Equal(got, []string{"behind it"}) {
 				t.Errorf("got %q", got)
 			}
 			letters := deadLetters(t, b)
 			if len(letters) != tt.letters {
 				t.Fatalf("%d dead letters, want %d", len(letters), tt.letters)
+			}
+			want := slices.Repeat([]string{"ana"}, tt.letters)
+			if tt.agent != "" {
+				want = []string{"unknown"}
+			}
+			var got []string
+			for len(buried) > 0 {
+				got = append(got, <-buried)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("counted for %q, want %q", got, want)
 			}
 			for _, l := range letters {
 				if !strings.HasPrefix(l.Reason, "no") || l.Omitted != (tt.most > 0) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -246,6 +247,23 @@ func TestAsk(t *testing.T) {
 		_ = sub.Unsubscribe() // which ends the wait for a message that did not come
 		<-done
 	}
+	for days, want := range map[int]error{0: nil, 2: plugins.ErrIDUsed} { // the answers of above are found again
+		again := plugins.Received{ID: "m", From: "ana", Text: "hi", Since: time.Now().AddDate(0, 0, days)}
+		sub, err := b.NC.SubscribeSync(inbound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			answer(sub, func(out *bus.Outbound) { out.ID, out.SentAt = fmt.Sprint("again.", days), time.Now() })
+		}()
+		if _, err := h.courier.Inbox().Ask(bustest.Context(t), again); !errors.Is(err, want) {
+			t.Errorf("an answer of %d days before: got %v, want %v", days, err, want)
+		}
+		_ = sub.Unsubscribe()
+		<-done
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if _, err := h.courier.Inbox().Ask(ctx, plugins.Received{ID: "late", From: "ana", Text: "hi"}); !errors.Is(err, context.DeadlineExceeded) {
@@ -329,6 +347,14 @@ func TestNotesOfAChannel(t *testing.T) {
 		}
 		if value, err := two.Note(ctx, name); string(value) != "2" || err != nil {
 			t.Errorf("%q: %q, %v", name, value, err)
+		}
+		since := time.Time{}
+		for i, in := range []*plugins.Inbox{one, two} {
+			note, at, err := in.KeepNoteFor(ctx, name+" kept", []byte{byte('a' + i)}, time.Hour)
+			if err != nil || string(note) != "a" || i > 0 && at.Sub(since).Abs() > time.Minute {
+				t.Errorf("%q is kept by %d: %q since %v, %v, want that of the first", name, i, note, at, err)
+			}
+			since = at
 		}
 	}
 	if !one.Ready() || one.MaxFile() != 20<<20 {
