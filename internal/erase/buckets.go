@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agenthost/bus"
@@ -58,7 +59,7 @@ func (e *eraser) drop(ctx context.Context, kind, bucket string, judge func(key s
 		return fmt.Errorf("open bucket %s: %w", bucket, err)
 	}
 	if personalKeys[bucket] {
-		e.markers[bucket] = append(e.markers[bucket], keys...)
+		e.mark(bucket, keys)
 		if err := e.writeJournal(ctx); err != nil {
 			return err
 		}
@@ -102,6 +103,12 @@ func (e *eraser) purgeEntry(ctx context.Context, bucket, key string) error {
 		err = stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+bucket+"."+key))
 	}
 	return err
+}
+
+// mark notes keys whose markers are to be deleted, each once: every erasure that is cut off leaves
+// a journal that has those of the ones before.
+func (e *eraser) mark(bucket string, keys []string) {
+	e.markers[bucket] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.markers[bucket], keys))))
 }
 
 // deleteMarkers deletes what says that an entry was deleted: its key can come of the person.

@@ -100,13 +100,11 @@ func note(place, name string) string {
 
 const secret = "my sister lives in Turku"
 
-// What hosts keep beside sessions, of Zoë and of others whose things look alike.
-func TestRunWithoutSessions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+// zoesAndOthers is what hosts keep beside sessions, of Zoë and of others whose things look alike.
+func zoesAndOthers() (theirs, others []string) {
 	sid := session.SID("ana", "irc.x/zoe-1")
 	dm := session.SID("ana", "irc.x/dm/zoe-1")
-	theirs := []string{
+	theirs = []string{
 		`plugin.inbound.irc.x {"from":"zoe-1","name":"Zoë","text":"` + secret + `"}`,
 		`plugin.outbound.irc.x {"agent":"ana","session":"irc.x/dm/zoe-1","to":"zoe-1","text":"x"}`,
 		`agent.route.bob {"kind":"delegate","from":"ana","text":"Look up: ` + secret + `"}`,
@@ -130,7 +128,7 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_REQUESTS.deleted.ana.` + dm + ` {"reached":{"AGENT_INBOUND":5}}`,
 		`$KV.AGENT_SCHEDULES.ana.remind-1 {"agent":"ana","name":"remind-1","source":"reminder","prompt":"x","origin":{"session":"irc.x/dm/zoe-1","subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 	}
-	others := []string{
+	others = []string{
 		`plugin.inbound.irc.y {"from":"zoe-1","text":"somebody else"}`,
 		`plugin.inbound.irc.x {"from":"zoe-12","text":"hi"}`,
 		`plugin.outbound.irc.x {"agent":"ana","session":"irc.x/dm/bo","to":"bo","text":"x"}`,
@@ -152,6 +150,15 @@ func TestRunWithoutSessions(t *testing.T) {
 		`$KV.AGENT_SCHEDULES.ana.morning {"agent":"ana","name":"morning","source":"config","prompt":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 		`agent.schedule.ana.morning {"kind":"schedule","from":"morning","text":"x","origin":{"subject":"plugin.outbound.irc.x","to":"zoe-1"}}`,
 	}
+	return theirs, others
+}
+
+func TestRunWithoutSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sid := session.SID("ana", "irc.x/zoe-1")
+	dm := session.SID("ana", "irc.x/dm/zoe-1")
+	theirs, others := zoesAndOthers()
 	w.put(others...)
 	want, _ := w.left()
 	w.put(theirs...)

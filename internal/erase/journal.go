@@ -54,6 +54,14 @@ func (e *eraser) readJournals(ctx context.Context) error {
 		if !strings.HasPrefix(rec.Subject, prefix) || json.Unmarshal(rec.Data, &info) != nil || info.Deleted {
 			continue
 		}
+		whole, err := e.isWhole(ctx, info)
+		if err != nil {
+			return err
+		}
+		if !whole { // its erasure was cut off while it deleted this, as the last of all
+			e.journal.found = append(e.journal.found, info.Name)
+			continue
+		}
 		data, err := e.file(ctx, info.Name)
 		if err != nil {
 			return fmt.Errorf("read the journal of an erasure that was cut off: %w", err)
@@ -66,6 +74,18 @@ func (e *eraser) readJournals(ctx context.Context) error {
 		e.journal.found = append(e.journal.found, info.Name)
 	}
 	return nil
+}
+
+// isWhole reports whether all chunks of an object are there: the client waits for those that are not.
+func (e *eraser) isWhole(ctx context.Context, info jetstream.ObjectInfo) (bool, error) {
+	n := uint32(0)
+	for _, err := range e.tail(ctx, filesStream, "$O."+bus.FilesBucket+".C."+info.NUID) {
+		if err != nil {
+			return false, err
+		}
+		n++
+	}
+	return n == info.Chunks, nil
 }
 
 func (e *eraser) take(j journal) {
@@ -103,7 +123,7 @@ func (e *eraser) take(j journal) {
 		e.objects[name] = true
 	}
 	for bucket, keys := range j.Markers {
-		e.markers[bucket] = append(e.markers[bucket], keys...)
+		e.mark(bucket, keys)
 	}
 }
 
