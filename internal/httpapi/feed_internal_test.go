@@ -104,7 +104,13 @@ func TestPlacesOfAStreamThatIsMadeAgain(t *testing.T) {
 	default:
 		t.Error("the client is still there")
 	}
-	if _, at, err := f.join(t.Context(), "grafana"); err != nil || at != (place{sessions: 40}) {
+	again, at, err := f.join(t.Context(), "grafana")
+	if err != nil || at != (place{sessions: 40}) || f.listeners[before] || !f.listeners[again] {
+		t.Errorf("got %+v, %v", at, err)
+	}
+	f.tell(news{at: place{events: 3}})
+	f.startOver(bus.SessionsStream)
+	if _, at, err := f.join(t.Context(), "grafana"); err != nil || at != (place{events: 3}) {
 		t.Errorf("got %+v, %v", at, err)
 	}
 }
