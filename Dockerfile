@@ -3,7 +3,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/agenthost ./cmd/agenthost \
+# The commit, for agenthost version and agenthost fleet: --build-arg COMMIT=$(git rev-parse HEAD)
+ARG COMMIT=
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags="-s -w -X main.source=$COMMIT" -o /out/agenthost ./cmd/agenthost \
  && mkdir -m 0700 /out/data
 
 # Nothing but the binary, the roots that TLS needs, and a folder to write to.

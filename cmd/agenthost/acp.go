@@ -44,6 +44,6 @@ func (a *app) serveACP(ctx context.Context, name string, logs *cli.LogFlags) err
 		if err != nil {
 			return err
 		}
-		return acp.Serve(ctx, desk, agent, s.in, s.out, acp.Options{From: cli.UserName(), Version: version, Log: s.log})
+		return acp.Serve(ctx, desk, agent, s.in, s.out, acp.Options{From: cli.UserName(), Version: a.Version, Log: s.log})
 	})
 }

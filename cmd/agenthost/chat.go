@@ -63,7 +63,7 @@ another, by its name or its key.`,
 func (a *app) chat(ctx context.Context, agent string, start chat.Start, logs *cli.LogFlags) error {
 	c := chat.Open(a.App)
 	defer c.Close()
-	place, err := chat.Join(ctx, a.App, version, logs.Logger(a.Stderr, a.Getenv))
+	place, err := chat.Join(ctx, a.App, a.Version, logs.Logger(a.Stderr, a.Getenv))
 	if err != nil {
 		return err
 	}

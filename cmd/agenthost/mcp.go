@@ -41,7 +41,7 @@ agents, and some want a login first, which is mcp login.`,
 
 func (a *app) serveMCP(ctx context.Context, logs *cli.LogFlags) error {
 	return a.atDesk(ctx, bus.DoorMCP, logs, func(ctx context.Context, desk *doors.Desk, s stdio) error {
-		return mcp.Serve(ctx, desk, s.in, s.out, mcp.Options{From: cli.UserName(), Version: version, Log: s.log})
+		return mcp.Serve(ctx, desk, s.in, s.out, mcp.Options{From: cli.UserName(), Version: a.Version, Log: s.log})
 	})
 }
 

@@ -62,7 +62,7 @@ configuration it serves a demo agent.`,
 				logs.Format.Value = "json"
 			}
 			// Of the host's options zero is the default.
-			opt := host.Options{Name: name, Weight: weight, Grace: max(grace, 1), Version: version}
+			opt := host.Options{Name: name, Weight: weight, Grace: max(grace, 1), Version: a.Version}
 			return a.serve(cmd.Context(), opt, logs.Logger(a.Stderr, a.Getenv))
 		},
 	}

@@ -25,10 +25,11 @@ func (a *app) fleetCommand() *cobra.Command {
 lanes spread over the hosts by their weights (agenthost run --weight): LANES are
 those of a host now, SHARE is what it has once the fleet is even, within 40
 seconds of a host coming or going. RUNNING and QUEUED are the runs in progress and
-the messages that wait. A host that is draining takes nothing new and ends. Below
-are the lanes that have agents, each with its host, since when, and its lag (the
-messages that are not done), or in parentheses with the host that will serve it,
-while it has brought no message yet; and the accounts of channels with their owners.`,
+the messages that wait. VERSION has the commit of the build behind it, where that
+is known. A host that is draining takes nothing new and ends. Below are the lanes
+that have agents, each with its host, since when, and its lag (the messages that
+are not done), or in parentheses with the host that will serve it, while it has
+brought no message yet; and the accounts of channels with their owners.`,
 		Example: `  agenthost fleet
   agenthost fleet --watch
   agenthost fleet --json`,
