@@ -24,6 +24,9 @@ func (out *Outbound) AppendJSON(b []byte) ([]byte, error) {
 	b = appendText(b, `,"thread":`, out.Thread)
 	b = fastjson.AppendString(append(b, `,"text":`...), out.Text)
 	b = appendText(b, `,"in_reply_to":`, out.InReplyTo)
+	if out.Cut {
+		b = append(b, `,"cut":true`...)
+	}
 	b = strconv.AppendBool(append(b, `,"final":`...), out.Final)
 	b = appendText(b, `,"call":`, out.Call)
 	b, err := out.SentAt.AppendText(append(b, `,"sent_at":"`...))

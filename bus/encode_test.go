@@ -27,7 +27,7 @@ func TestOutboundAppendJSON(t *testing.T) {
 	t.Parallel()
 	all := bus.Outbound{
 		ID: "r.1", Agent: "ana", Session: "web/dm/ana", Run: "r", Kind: bus.KindReply, To: "a", Chat: "c", Thread: "t",
-		Text: "\"<é>\"\n\u2028\xff", InReplyTo: "m", Final: true, Call: "w", SentAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
+		Text: "\"<é>\"\n\u2028\xff", InReplyTo: "m", Cut: true, Final: true, Call: "w", SentAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 	}
 	wantAsEncoded(t, bus.Outbound{})
 	wantAsEncoded(t, all)
@@ -55,7 +55,7 @@ func FuzzOutboundAppendJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, name string, at int64) {
 		wantAsEncoded(t, bus.Outbound{
 			ID: name, Agent: text, Session: name, Run: name, Kind: text, To: name, Chat: text, Thread: name, Text: text,
-			InReplyTo: name, Final: at > 0, Call: text, SentAt: time.Unix(at%(1<<37), at%1e9),
+			InReplyTo: name, Cut: at%2 == 0, Final: at > 0, Call: text, SentAt: time.Unix(at%(1<<37), at%1e9),
 		})
 	})
 }

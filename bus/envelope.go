@@ -124,6 +124,7 @@ type Outbound struct {
 	Media     []Media   `json:"media,omitempty"`
 	InReplyTo string    `json:"in_reply_to,omitempty"`
 	Merged    []string  `json:"merged,omitempty"` // every message this run answers, when there are several
+	Cut       bool      `json:"cut,omitempty"`    // the model ended it at its longest length
 	Final     bool      `json:"final"`
 	Call      string    `json:"call,omitempty"`
 	Options   []string  `json:"options,omitempty"`

@@ -97,15 +97,15 @@ func (m *machine) tell(msg llm.Message, finish llm.Finish) {
 	e := m.event(MessageAdded)
 	e.Message = &msg
 	m.fold(e)
-	text := msg.Text()
-	if finish == llm.FinishLength && m.lim.Cut != "" { // the model itself does not see the mark
-		text += "\n\n" + m.lim.Cut
+	reply := &Reply{Kind: m.kind(), Text: msg.Text(), Media: msg.Media(), Cut: finish == llm.FinishLength}
+	if reply.Cut && m.lim.Cut != "" { // the model itself does not see the mark
+		reply.Text += "\n\n" + m.lim.Cut
 	}
 	if len(m.s.Run.Joining) == 0 {
-		m.end(OutcomeSettled, &Reply{Kind: m.kind(), Text: text, Media: msg.Media()}, &Signal{})
+		m.end(OutcomeSettled, reply, &Signal{})
 		return
 	}
-	m.reply(&Reply{Kind: m.kind(), Text: text, Media: msg.Media()})
+	m.reply(reply)
 	m.commit()
 	m.think()
 }

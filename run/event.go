@@ -263,6 +263,7 @@ type Reply struct {
 	Kind     string          `json:"kind"`
 	Text     string          `json:"-"`
 	Media    []*llm.Media    `json:"-"`
+	Cut      bool            `json:"-"` // the model ended it at its longest length
 	Call     string          `json:"-"`
 	Wait     string          `json:"-"` // of the call
 	Options  []string        `json:"-"`

@@ -219,6 +219,15 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
+// A turn whose answer the model ended at its longest length says so.
+func TestPromptWithALongAnswer(t *testing.T) {
+	t.Parallel()
+	e := edit(t, doorstest.Start(t, ""))
+	if reason, got := e.prompt(e.begin(), "long"), strings.Join(e.updates, "|"); reason != "max_tokens" || !strings.Contains(got, "far") || !strings.Contains(got, "maximum length") {
+		t.Errorf("got %s after %q", reason, got)
+	}
+}
+
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	e := edit(t, doorstest.Start(t, ""))

@@ -57,10 +57,10 @@ type promptResponse struct {
 	StopReason string `json:"stopReason"`
 }
 
-// Why a turn ends. That an answer reached its longest length is not told apart from
-// its end.
+// Why a turn ends.
 const (
 	endTurn         = "end_turn"
+	maxTokens       = "max_tokens"
 	maxTurnRequests = "max_turn_requests"
 	refusal         = "refusal"
 	cancelled       = "cancelled"

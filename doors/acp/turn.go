@@ -172,9 +172,11 @@ func (t *turn) say(text string) {
 // final shows the rest of the reply, and says why the turn has ended.
 func (t *turn) final(ctx context.Context, out *bus.Outbound) (any, error) {
 	t.awaitLog(ctx, out.Run)
-	if reason, err := t.reason(out); reason == "" {
+	reason, err := t.reason(out)
+	switch {
+	case reason == "":
 		return nil, err
-	} else if reason != endTurn {
+	case out.Error != nil || reason == cancelled:
 		if out.Text != "" && reason != cancelled {
 			t.say(out.Text)
 		}
@@ -192,7 +194,7 @@ func (t *turn) final(ctx context.Context, out *bus.Outbound) (any, error) {
 		}
 		t.update(update{Kind: agentChunk, Content: &block{Type: "resource_link", URI: uri, Name: m.Name, MIMEType: m.MIME}})
 	}
-	return promptResponse{endTurn}, nil
+	return promptResponse{reason}, nil
 }
 
 // reason is why a turn has ended; empty where that is an error.
@@ -202,7 +204,10 @@ func (t *turn) reason(out *bus.Outbound) (string, error) {
 		return cancelled, nil
 	default:
 	}
-	if out.Error == nil {
+	switch {
+	case out.Error == nil && out.Cut:
+		return maxTokens, nil
+	case out.Error == nil:
 		return endTurn, nil
 	}
 	switch llm.Code(out.Error.Code) {

@@ -26,6 +26,7 @@ rules:
   - {after_tool: ask_human, text: "You like ${result}."}
   - {is: "story", delay: 150ms, chunks: ["Once ", "upon ", "a ", "time."]}
   - {is: "endless", delay: 1h, text: never}
+  - {is: "long", chunks: ["So ", "far"], finish: length}
   - {is: "broken", error: {status: 400, message: "this model is broken"}}
   - {text: "ana: ${text}"}
 `

@@ -175,6 +175,9 @@ func chatCalls(o outcome, streamed bool) (list []chatCall, finish string) {
 	if len(list) > 0 {
 		return list, "tool_calls"
 	}
+	if o.cut {
+		return nil, "length"
+	}
 	return nil, "stop"
 }
 

@@ -44,15 +44,28 @@ func messageItem(object map[string]any, status string, parts ...any) map[string]
 	return map[string]any{"id": messageID(object), "type": "message", "status": status, "role": roleAssistant, "content": parts}
 }
 
-func completed(object map[string]any, o outcome, text string) map[string]any {
+// status is that of an answer that has ended, and of the message with its text.
+func (o outcome) status() string {
+	if o.cut {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+// ended is a response whose answer has ended.
+func ended(object map[string]any, o outcome, text string) map[string]any {
 	output := []any{}
 	if text != "" || len(o.calls) == 0 {
-		output = append(output, messageItem(object, "completed", textPart(text)))
+		output = append(output, messageItem(object, o.status(), textPart(text)))
 	}
 	for _, c := range o.calls {
 		output = append(output, callItem(c, "completed", c.Arguments))
 	}
-	return with(object, map[string]any{"status": "completed", "output": output, "usage": usage{o.usage}.response()})
+	object = with(object, map[string]any{"status": o.status(), "output": output, "usage": usage{o.usage}.response()})
+	if o.cut {
+		object["incomplete_details"] = map[string]any{"reason": "max_output_tokens"}
+	}
+	return object
 }
 
 func callItem(c toolCall, status, args string) map[string]any {
@@ -94,7 +107,7 @@ func (s *wholeResponse) fail(f *failure) {
 }
 
 func (s *wholeResponse) end(o outcome, _ string) {
-	writeJSON(s.w, http.StatusOK, completed(s.object, o, o.text))
+	writeJSON(s.w, http.StatusOK, ended(s.object, o, o.text))
 }
 
 // shownResponse writes one that is asked for later: that it failed is no failure of
@@ -159,7 +172,7 @@ func (s *responseStream) text(text string) {
 func (s *responseStream) end(o outcome, rest string) {
 	s.text(rest)
 	if s.open || len(o.calls) == 0 {
-		s.closeMessage()
+		s.closeMessage(o.status())
 	}
 	s.created()
 	index := 0
@@ -169,7 +182,7 @@ func (s *responseStream) end(o outcome, rest string) {
 	for i, c := range o.calls {
 		s.call(c, index+i)
 	}
-	s.event("response.completed", map[string]any{"response": completed(s.object, o, s.said.String())})
+	s.event("response."+o.status(), map[string]any{"response": ended(s.object, o, s.said.String())})
 }
 
 // call writes a call of a tool of the client.
@@ -181,12 +194,12 @@ func (s *responseStream) call(c toolCall, index int) {
 	s.event("response.output_item.done", map[string]any{"output_index": index, "item": callItem(c, "completed", c.Arguments)})
 }
 
-func (s *responseStream) closeMessage() {
+func (s *responseStream) closeMessage(status string) {
 	s.message()
 	text := s.said.String()
 	s.event("response.output_text.done", s.place(map[string]any{"text": text, "logprobs": []any{}}))
 	s.event("response.content_part.done", s.place(map[string]any{"part": textPart(text)}))
-	s.event("response.output_item.done", map[string]any{"output_index": 0, "item": messageItem(s.object, "completed", textPart(text))})
+	s.event("response.output_item.done", map[string]any{"output_index": 0, "item": messageItem(s.object, status, textPart(text))})
 }
 
 func (s *responseStream) fail(f *failure) {

@@ -22,6 +22,7 @@ type outcome struct {
 	fault *bus.Error
 	usage llm.Usage
 	files []bus.Media
+	cut   bool // the model ended it at its longest length
 	asks  bool // a person or the client has to answer before the run goes on
 	calls []toolCall
 	at    time.Time
@@ -166,7 +167,7 @@ func (o *outcome) add(out bus.Outbound) {
 		o.text = joined(o.text, question(out))
 	case out.Final:
 		o.text, o.fault, o.asks = out.Text, out.Error, false
-		o.files = out.Media
+		o.files, o.cut = out.Media, out.Cut
 	}
 }
 

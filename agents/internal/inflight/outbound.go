@@ -65,7 +65,7 @@ func (t *Run) address(reply *run.Reply, orders []string) error {
 	out := bus.Outbound{
 		ID: reply.ID, Agent: t.Agent.ID, Session: string(t.Key), Run: t.ID, Kind: reply.Kind,
 		To: person.To, Chat: person.Chat, Thread: person.Thread, InReplyTo: person.ReplyTo,
-		Text: reply.Text, Media: message.Sent(reply.Media), Final: reply.Final, Options: reply.Options,
+		Text: reply.Text, Media: message.Sent(reply.Media), Cut: reply.Cut, Final: reply.Final, Options: reply.Options,
 		Error: wireError(reply.Error), SentAt: time.Now().UTC(),
 	}
 	if reply.Call != "" {
