@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"agenthost/bus/streams"
@@ -58,8 +59,8 @@ func (d *Doctor) streams(ctx context.Context, n *notes, js jetstream.JetStream) 
 		return
 	}
 	missing, taken := 0, uint64(0)
+	n.each(states)
 	for _, s := range states {
-		n.on("nats", s.Name).stream(s)
 		taken += s.Bytes
 		if s.Missing {
 			missing++
@@ -91,17 +92,50 @@ func (d *Doctor) lanes(ctx context.Context, n *notes, js jetstream.JetStream) {
 	}
 }
 
+// each says what is wrong with the streams. What several have, as where a server is down, is
+// one finding that names them.
+func (n *notes) each(states []streams.State) {
+	type kind struct {
+		verdict    Verdict
+		text, cure string
+	}
+	var found notes
+	names := make(map[kind][]string)
+	for _, s := range states {
+		from := len(found.list)
+		found.on("nats", s.Name).stream(s)
+		for _, f := range found.list[from:] {
+			k := kind{f.Verdict, f.Text, f.Cure}
+			names[k] = append(names[k], s.Name)
+		}
+	}
+	for _, f := range found.list {
+		k := kind{f.Verdict, f.Text, f.Cure}
+		switch of := names[k]; {
+		case len(of) == 0:
+			continue // it is said
+		case len(of) == len(states) && len(of) > 1:
+			f.About, f.Text = fmt.Sprintf("all %d streams", len(of)), "each "+f.Text
+		case len(of) > 1:
+			f.About, f.Text = strings.Join(of, ", "), "each "+f.Text
+		}
+		delete(names, k)
+		n.list = append(n.list, f)
+	}
+}
+
+// stream says what is wrong with one, in words that follow its name.
 func (o note) stream(s streams.State) {
 	switch {
 	case s.Missing:
 		return
 	case s.Fault != nil:
-		o.fail("do what it says, or start the servers that are down", "%v", s.Fault)
+		o.fail("do what it says, or start the servers that are down", "%s", strings.TrimPrefix(s.Fault.Error(), "stream "+s.Name+" "))
 	case s.Copies > 0 && s.Copies < s.Has:
 		o.warn("start a server in the place of the one that was removed, under another name: the streams move there by themselves",
-			"%d servers keep it, and it is to have %d replicas", s.Copies, s.Has)
+			"is kept by %d servers, and is to have %d replicas", s.Copies, s.Has)
 	case s.Replicas < s.Has:
-		o.warn("start the servers that are down, and let them catch up", "%d of its %d replicas are up to date", s.Replicas, s.Has)
+		o.warn("start the servers that are down, and let them catch up", "has %d of its %d replicas up to date", s.Replicas, s.Has)
 	}
 	if s.Lacks != "" {
 		o.warn("restart a host, which sets it again; one that runs does so within a minute", "lacks what hosts need: %s", s.Lacks)
