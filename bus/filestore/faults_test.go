@@ -19,6 +19,14 @@ type faultyJS struct {
 	before  func()       // a message is published
 	publish func() error // instead of it, unless it is nil
 	store   error        // of opening the bucket
+	stream  error        // of looking at its stream
+}
+
+func (f *faultyJS) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if f.stream != nil {
+		return nil, f.stream
+	}
+	return f.JetStream.Stream(ctx, name)
 }
 
 func (f *faultyJS) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
@@ -127,6 +135,10 @@ func TestFaultsOfFiles(t *testing.T) {
 	if err = errors.Join(err, listed); err != nil || len(left) != 1 {
 		t.Fatalf("left are %v, %v", left, err)
 	}
+	unmarked, err := files.Put(t.Context(), []byte("unmarked"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	no := &jetstream.APIError{ErrorCode: jetstream.JSErrCodeBadRequest, Description: "no"}
 	for name, tt := range map[string]struct {
 		publish bool
@@ -140,6 +152,8 @@ func TestFaultsOfFiles(t *testing.T) {
 		"leave":       {true, func() error { return files.Leave(t.Context(), file) }},
 		"keep":        {true, func() error { return files.Keep(t.Context(), file) }},
 		"put again":   {true, func() error { _, err := files.Put(t.Context(), []byte("data")); return err }},
+		"to erase":    {true, func() error { _, _, err := files.ToErase(t.Context(), unmarked); return err }},
+		"erase":       {true, func() error { _, err := files.Erase(t.Context(), left[0]); return err }},
 		"delete left": {true, func() error { _, err := files.DeleteLeft(t.Context(), left[0]); return err }},
 	} {
 		js.store, js.publish = no, nil
@@ -154,8 +168,8 @@ func TestFaultsOfFiles(t *testing.T) {
 	if data, err := files.Get(t.Context(), file); string(data) != "data" {
 		t.Errorf("got %q, %v", data, err)
 	}
-	if n := objects(t, b.JS); n != 1 {
-		t.Errorf("got %d objects, want 1", n)
+	if n := objects(t, b.JS); n != 2 {
+		t.Errorf("got %d objects, want 2", n)
 	}
 }
 

@@ -135,7 +135,8 @@ func (f *Store) put(ctx context.Context, name string, data []byte) error {
 	}
 	rec, err := f.about(ctx, name)
 	if err == nil && rec.Header.Get(leftHeader) != "" {
-		return f.write(ctx, rec, nil)
+		_, err = f.write(ctx, rec, nil, nats.MsgRollupSubject)
+		return err
 	}
 	if !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return err

@@ -44,12 +44,9 @@ func (f *Store) mark(ctx context.Context, name string, header nats.Header) error
 	err := retry(ctx, func() error {
 		rec, err := f.about(ctx, name)
 		if err == nil {
-			err = f.write(ctx, rec, header)
+			_, err = f.write(ctx, rec, header, nats.MsgRollupSubject)
 		}
-		if err != nil && !bus.Refused(err) {
-			return backoff.Permanent(err)
-		}
-		return err
+		return unlessRefused(err)
 	})
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("mark file %s: %w", name, err)
@@ -57,16 +54,29 @@ func (f *Store) mark(ctx context.Context, name string, header nats.Header) error
 	return nil
 }
 
+// unlessRefused has retry try again only where something else has been said of the file meanwhile.
+func unlessRefused(err error) error {
+	if err != nil && !bus.Refused(err) {
+		return backoff.Permanent(err)
+	}
+	return err
+}
+
 // write says of a file what rec says, under another header, unless something else has been
-// said of it since.
-func (f *Store) write(ctx context.Context, rec records.Record, header nats.Header) error {
+// said of it since. It takes the place of all that was said before, unless rollup is empty.
+func (f *Store) write(ctx context.Context, rec records.Record, header nats.Header, rollup string) (seq uint64, err error) {
 	msg := nats.NewMsg(rec.Subject)
 	maps.Copy(msg.Header, header)
-	msg.Header.Set(nats.MsgRollup, nats.MsgRollupSubject)
+	if rollup != "" {
+		msg.Header.Set(nats.MsgRollup, rollup)
+	}
 	msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(rec.Seq, 10))
 	msg.Data = rec.Data
-	_, err := f.js.PublishMsg(ctx, msg)
-	return err
+	ack, err := f.js.PublishMsg(ctx, msg)
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
 }
 
 // Left are the files that have been left, and those that are lent.
@@ -104,16 +114,11 @@ func (f *Store) deleteLeft(ctx context.Context, file LeftFile) (deleted bool, er
 	if err != nil || rec.Seq != file.seq {
 		return false, err
 	}
-	info := jetstream.ObjectInfo{}
-	if err := json.Unmarshal(rec.Data, &info); err != nil {
+	nuid, err := markDeleted(&rec)
+	if err != nil {
 		return false, err
 	}
-	nuid := info.NUID
-	info.Deleted, info.Size, info.Chunks, info.Digest = true, 0, 0, ""
-	if rec.Data, err = json.Marshal(info); err != nil {
-		return false, err
-	}
-	if err := f.write(ctx, rec, nil); err != nil {
+	if _, err := f.write(ctx, rec, nil, nats.MsgRollupSubject); err != nil {
 		if bus.Refused(err) {
 			return false, nil
 		}
@@ -124,4 +129,15 @@ func (f *Store) deleteLeft(ctx context.Context, file LeftFile) (deleted bool, er
 		return true, err
 	}
 	return true, s.Purge(ctx, jetstream.WithPurgeSubject(chunks+nuid))
+}
+
+// markDeleted has rec say that the file is deleted. The chunks of its content have that nuid.
+func markDeleted(rec *records.Record) (nuid string, err error) {
+	info := jetstream.ObjectInfo{}
+	if err := json.Unmarshal(rec.Data, &info); err != nil {
+		return "", err
+	}
+	info.Deleted, info.Size, info.Chunks, info.Digest = true, 0, 0, ""
+	rec.Data, err = json.Marshal(info)
+	return info.NUID, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agenthost/bus"
+	"agenthost/bus/filestore"
 	"agenthost/bus/records"
 	"agenthost/internal/erasure"
 	"agenthost/session"
@@ -102,6 +103,7 @@ type eraser struct {
 	js      jetstream.JetStream
 	reader  *records.Reader
 	archive *session.Archive
+	store   *filestore.Store
 	fleet   Fleet
 	opt     Options
 
@@ -128,7 +130,7 @@ type eraser struct {
 // the next one goes on.
 func Run(ctx context.Context, js jetstream.JetStream, fleet Fleet, opt Options) (Report, error) {
 	e := &eraser{
-		js: js, reader: records.NewReader(js), archive: session.NewArchive(js), fleet: fleet, opt: opt,
+		js: js, reader: records.NewReader(js), archive: session.NewArchive(js), store: filestore.New(js), fleet: fleet, opt: opt,
 		r:     &redactor{person: opt.Person, keys: map[session.Key]bool{}, ids: map[string]bool{}, tasks: map[string]bool{}, chats: map[string]bool{}},
 		names: map[string]bool{}, places: map[string]bool{}, said: map[message]bus.Inbound{}, notes: map[string]bool{}, others: map[string]session.Key{}, takes: map[session.Key]bool{}, objects: map[string]bool{},
 		markers: map[string][]string{}, counts: map[string]int{}, kept: map[string]bool{},

@@ -2,13 +2,12 @@ package erase
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	"agenthost/bus"
-	"agenthost/bus/records"
+	"agenthost/bus/filestore"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -40,50 +39,55 @@ func (e *eraser) files(ctx context.Context) error {
 		e.add(Files, len(left))
 		return nil
 	}
-	for _, stream := range []string{bus.SessionsStream, bus.InboundStream, bus.OutboundStream, bus.RoutesStream, bus.DeadStream} {
+	var marked []filestore.LeftFile // before the search: what is stored again from then on stays
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		file, known, err := e.toErase(ctx, name)
+		if err != nil {
+			return err
+		}
+		if known {
+			marked = append(marked, file)
+		}
+	}
+	for _, stream := range []string{bus.SessionsStream, bus.InboundStream, bus.OutboundStream, bus.RoutesStream, bus.SchedulesStream, bus.DeadStream} {
 		if err := e.archive.Unnamed(ctx, stream, left); err != nil && !e.absent(ctx, stream, err) {
 			return err
 		}
 	}
-	for name := range left {
-		gone, err := e.eraseFile(ctx, name)
+	for _, file := range marked {
+		if !left[file.Name] {
+			continue // once nothing names it, it goes with the files that sessions have left
+		}
+		end, err := e.store.Erase(ctx, file)
 		if err != nil {
 			return err
 		}
-		if gone {
+		switch end {
+		case filestore.Erased:
 			e.add(Files, 1)
+		case filestore.MarkedAgain:
+			e.busy++
+			continue
 		}
+		delete(e.objects, file.Name) // what has that name from now on is somebody else's
 	}
 	return nil
 }
 
-// eraseFile has NATS overwrite an object, and what says that there was one.
-func (e *eraser) eraseFile(ctx context.Context, name string) (gone bool, err error) {
-	about := "$O." + bus.FilesBucket + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
-	rec, err := e.reader.Last(ctx, filesStream, about)
-	if errors.Is(err, records.ErrNotFound) || err != nil && e.absent(ctx, filesStream, err) {
-		return false, nil
+// toErase is ToErase, also without the bucket.
+func (e *eraser) toErase(ctx context.Context, name string) (file filestore.LeftFile, known bool, err error) {
+	file, known, err = e.store.ToErase(ctx, name)
+	if err != nil && e.absent(ctx, filesStream, err) {
+		return file, false, nil
 	}
-	if err != nil {
-		return false, err
+	return file, known, err
+}
+
+// eraseJournal erases an object that nothing names.
+func (e *eraser) eraseJournal(ctx context.Context, name string) error {
+	file, known, err := e.toErase(ctx, name)
+	if err == nil && known {
+		_, err = e.store.Erase(ctx, file)
 	}
-	info := jetstream.ObjectInfo{}
-	_ = json.Unmarshal(rec.Data, &info) // what cannot be read has no chunks
-	subjects := []string{about}
-	if info.NUID != "" {
-		subjects = []string{"$O." + bus.FilesBucket + ".C." + info.NUID, about} // what finds the chunks goes last
-	}
-	for _, subject := range subjects {
-		var seqs []uint64
-		for rec, err := range e.tail(ctx, filesStream, subject) {
-			if err != nil {
-				return false, err
-			}
-			seqs = append(seqs, rec.Seq)
-		}
-		if _, err := records.Overwrite(ctx, e.js, filesStream, seqs); err != nil {
-			return false, err
-		}
-	}
-	return !info.Deleted, nil
+	return err
 }

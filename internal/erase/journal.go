@@ -172,7 +172,7 @@ func (e *eraser) deleteJournals(ctx context.Context) error {
 		e.journal.found = append(e.journal.found, e.journal.name)
 	}
 	for _, name := range e.journal.found {
-		if _, err := e.eraseFile(ctx, name); err != nil {
+		if err := e.eraseJournal(ctx, name); err != nil {
 			return err
 		}
 	}
