@@ -30,6 +30,8 @@ type responseRequest struct {
 	// What OpenAI keeps for its clients is not here: without it the request says something else.
 	Conversation any `json:"conversation"`
 	Prompt       any `json:"prompt"`
+
+	Background bool `json:"background"`
 }
 
 // An input is a text or a list of items.
@@ -73,6 +75,9 @@ func (d *door) respond(w http.ResponseWriter, r *http.Request, v doors.Visit) er
 	}
 	if req.Prompt != nil {
 		return badRequest("prompt", "prompts are not kept here; send the text as input or instructions")
+	}
+	if req.Background {
+		return badRequest("background", "a response is answered when it has ended; leave background out, and ask for it by GET when the connection was lost: the run goes on")
 	}
 	a := asked{visit: v, body: body, model: req.Model, user: req.User, param: "input", tools: req.clientTools()}
 	if a.turns, err = req.turns(); err != nil {
@@ -164,8 +169,8 @@ func (it item) turn(i int) (t turn, err error) {
 	return t, err
 }
 
-// clientTools are those that the client runs itself. Those that OpenAI runs are left out:
-// an agent has its own.
+// clientTools are the functions that the client runs itself. All other tools are left out: an agent
+// has its own, and clients such as Codex bring those that OpenAI runs with every request.
 func (req responseRequest) clientTools() (list []bus.ClientTool) {
 	for _, t := range req.Tools {
 		if t.Type == "function" && string(req.ToolChoice) != `"none"` {
@@ -197,6 +202,9 @@ func (d *door) previous(r *http.Request, v doors.Visit, req responseRequest) (*d
 
 // showResponse serves GET /v1/responses/{id}.
 func (d *door) showResponse(w http.ResponseWriter, r *http.Request, v doors.Visit) error {
+	if again := r.URL.Query().Get("stream"); again != "" && again != "false" {
+		return badRequest("stream", "a response is not streamed again; leave stream out, and ask until its status is no more in_progress")
+	}
 	id := r.PathValue("id")
 	rec, ok := recordOf(id)
 	if !ok || !v.Has(rec.Agent) {

@@ -42,6 +42,25 @@ func TestAnswerThatIsCut(t *testing.T) {
 	}
 }
 
+// A response is not made in the background, and what it was is not streamed again.
+func TestBackgroundResponse(t *testing.T) {
+	t.Parallel()
+	h := doorstest.Start(t, "")
+	for _, stream := range []bool{false, true} {
+		if a := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x", "background": true, "stream": stream}, nil); a.Status != 400 || a.get(t, "error", "param") != "background" {
+			t.Errorf("stream %t: got %d %s", stream, a.Status, a.Body)
+		}
+	}
+	a := ask(t, h, "POST", "/v1/responses", object{"model": "ana", "input": "x", "background": false}, nil)
+	id, _ := a.get(t, "id").(string)
+	for query, want := range map[string]int{"": 200, "?stream=false": 200, "?stream=true": 400, "?stream=true&starting_after=3": 400, "?stream=yes": 400} {
+		got := ask(t, h, "GET", "/v1/responses/"+id+query, nil, nil)
+		if got.Status != want || want == 400 && got.get(t, "error", "param") != "stream" {
+			t.Errorf("%q: got %d %s", query, got.Status, got.Body)
+		}
+	}
+}
+
 // wantIncomplete checks a response that reached its longest length.
 func wantIncomplete(t *testing.T, v any) {
 	t.Helper()
