@@ -3,6 +3,9 @@ package inflight
 import (
 	"errors"
 	"time"
+
+	"agenthost/bus/records"
+	"agenthost/session"
 )
 
 // ErrStopping ends work that the host has no more time for.
@@ -22,4 +25,19 @@ func (s Session) Insist(read func() error) error {
 			return ErrStopping
 		}
 	}
+}
+
+// Said is what a commit has said, nil where the session was deleted. It insists on each: of many
+// commits, at a server that is far away or busy, one try may fail time and again, and must not take
+// with it what the others have brought.
+func (s Session) Said(seq uint64) (said *session.Said, err error) {
+	err = s.Insist(func() error {
+		got, err := s.Agent.Parts.Store.Said(s.Agent.Work, seq)
+		if errors.Is(err, records.ErrNotFound) {
+			return nil
+		}
+		said = &got
+		return err
+	})
+	return said, err
 }

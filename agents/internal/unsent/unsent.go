@@ -5,7 +5,6 @@ package unsent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"agenthost/bus"
 	"agenthost/bus/records"
 	"agenthost/run"
-	"agenthost/session"
 )
 
 // A Finder finds those of one session.
@@ -30,30 +28,15 @@ func (f Finder) OfCommits(commits []uint64) (missing []*outbox.Batch, err error)
 	return batches(found), err
 }
 
-// said is what a commit has said, nil where the session was deleted. It asks until it has it or the
-// host stops: of many commits, at a server that is far away or busy, one try may fail for ever, and
-// must not take with it what the others have brought.
-func (f Finder) said(seq uint64) (said *session.Said, err error) {
-	err = f.Insist(func() error {
-		got, err := f.Agent.Parts.Store.Said(f.Agent.Work, seq)
-		if errors.Is(err, records.ErrNotFound) {
-			return nil
-		}
-		said = &got
-		return err
-	})
-	return said, err
-}
-
 // look reads commits, and which of their replies no stream has.
 func (f Finder) look(commits []uint64) (found []*commit, err error) {
 	var replies []Reply
 	for _, seq := range commits {
-		said, err := f.said(seq)
+		said, err := f.Said(seq)
 		if err != nil {
 			return nil, err
 		}
-		if said == nil {
+		if said == nil { // the session was deleted
 			continue
 		}
 		c := &commit{seq: seq, at: said.At, out: &outbox.Batch{Trace: tracing.Of(said.Inputs)}}
@@ -71,11 +54,11 @@ func (f Finder) look(commits []uint64) (found []*commit, err error) {
 // ResultOf is the result of the task with that id among what commits have said, nil if none is.
 func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err error) {
 	for _, seq := range commits {
-		said, err := f.said(seq)
+		said, err := f.Said(seq)
 		if err != nil {
 			return nil, err
 		}
-		if said == nil {
+		if said == nil { // the session was deleted
 			continue
 		}
 		for _, reply := range said.Replies {
@@ -92,11 +75,11 @@ func (f Finder) ResultOf(commits []uint64, id string) (result *run.Reply, err er
 // a subject.
 func (f Finder) Answered(commits []uint64, id, subject string) (bool, error) {
 	for _, seq := range commits {
-		said, err := f.said(seq)
+		said, err := f.Said(seq)
 		if err != nil {
 			return false, err
 		}
-		if said == nil {
+		if said == nil { // the session was deleted
 			continue
 		}
 		for _, reply := range said.Replies {
