@@ -17,15 +17,18 @@ func TestGoesOn(t *testing.T) {
 		want jetstream.ConsumerConfig
 	}{
 		"after what it is done with": {
-			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &created}, 7,
+			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &created},
+			7,
 			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: 8},
 		},
 		"not before where it began": {
-			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: 20}, 7,
+			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: 20},
+			7,
 			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: 20},
 		},
 		"with what came since it was made": {
-			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy}, 0,
+			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverNewPolicy},
+			0,
 			jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &created},
 		},
 		"with all": {jetstream.ConsumerConfig{}, 0, jetstream.ConsumerConfig{}},

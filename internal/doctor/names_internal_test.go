@@ -80,8 +80,10 @@ func TestIsHost(t *testing.T) {
 func TestReportIsInOrder(t *testing.T) {
 	t.Parallel()
 	r := Report{}.with([]Finding{
-		{Group: "nats", About: "1", Verdict: VerdictFail}, {Group: "models", About: "2", Verdict: VerdictOK},
-		{Group: "config", About: "3", Verdict: VerdictWarn}, {Group: "models", About: "1", Verdict: VerdictOK},
+		{Group: "nats", About: "1", Verdict: VerdictFail},
+		{Group: "models", About: "2", Verdict: VerdictOK},
+		{Group: "config", About: "3", Verdict: VerdictWarn},
+		{Group: "models", About: "1", Verdict: VerdictOK},
 	})
 	var got []string
 	for _, f := range r.Findings {

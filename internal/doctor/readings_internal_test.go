@@ -142,7 +142,7 @@ func TestReadings(t *testing.T) {
 			}
 			for i, f := range n.list {
 				line := string(f.Verdict) + " " + f.Text
-				for _, part := range strings.Split(want[i], "…") {
+				for part := range strings.SplitSeq(want[i], "…") {
 					if part = strings.TrimSpace(part); part != "" && !strings.Contains(line, part) {
 						t.Errorf("got %q, want %q", line, want[i])
 					}

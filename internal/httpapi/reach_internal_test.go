@@ -93,8 +93,10 @@ func TestRole(t *testing.T) {
 		method         string
 		role           httpauth.Role
 	}{
-		{false, false, http.MethodGet, httpauth.Read}, {true, false, http.MethodPost, httpauth.Admin},
-		{false, true, http.MethodGet, httpauth.Admin}, {true, true, http.MethodPost, httpauth.Admin},
+		{false, false, http.MethodGet, httpauth.Read},
+		{true, false, http.MethodPost, httpauth.Admin},
+		{false, true, http.MethodGet, httpauth.Admin},
+		{true, true, http.MethodPost, httpauth.Admin},
 	} {
 		o := control.Operation{Changes: tt.changes, Admin: tt.admin}
 		if Method(o) != tt.method || Role(o) != tt.role {
@@ -111,8 +113,11 @@ func TestChanges(t *testing.T) {
 	moved := a
 	moved.Owner = "fig"
 	for i, tt := range []struct{ list, want []client.ChannelAccount }{
-		{[]client.ChannelAccount{a, b}, []client.ChannelAccount{a, b}}, {[]client.ChannelAccount{a, b}, nil}, {[]client.ChannelAccount{moved, b}, []client.ChannelAccount{moved}},
-		{[]client.ChannelAccount{moved}, nil}, {[]client.ChannelAccount{a}, []client.ChannelAccount{a}},
+		{[]client.ChannelAccount{a, b}, []client.ChannelAccount{a, b}},
+		{[]client.ChannelAccount{a, b}, nil},
+		{[]client.ChannelAccount{moved, b}, []client.ChannelAccount{moved}},
+		{[]client.ChannelAccount{moved}, nil},
+		{[]client.ChannelAccount{a}, []client.ChannelAccount{a}},
 	} {
 		if diff := cmp.Diff(tt.want, changes(known, tt.list)); diff != "" {
 			t.Errorf("%d: %s", i, diff)

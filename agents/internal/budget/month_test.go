@@ -70,8 +70,17 @@ func TestReport(t *testing.T) {
 		at   time.Time
 		want bool
 	}{
-		{day, today, true}, {day, today, false}, {month, today, true}, {month, today, false}, {eve, today, true}, {bo, today, true}, {eve, today, false},
-		{day, today.AddDate(0, 0, 1), true}, {eve, today.AddDate(0, 0, 1), true}, {month, today.AddDate(0, 0, 1), false}, {month, today.AddDate(0, 1, 0), true},
+		{day, today, true},
+		{day, today, false},
+		{month, today, true},
+		{month, today, false},
+		{eve, today, true},
+		{bo, today, true},
+		{eve, today, false},
+		{day, today.AddDate(0, 0, 1), true},
+		{eve, today.AddDate(0, 0, 1), true},
+		{month, today.AddDate(0, 0, 1), false},
+		{month, today.AddDate(0, 1, 0), true},
 	} {
 		if got := l.Report(one.e, one.at); got != one.want {
 			t.Errorf("%d, %s on %s: got %t, want %t", i, one.e.Span, one.at.Format(time.DateOnly), got, one.want)
