@@ -212,13 +212,9 @@ func (w *Web) otherFiles(ctx context.Context, files []bus.Media, first uint64) [
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
-	stream, err := w.parts.Client.JetStream().Stream(ctx, bus.InboundStream)
+	stored, err := w.reader.Get(ctx, bus.InboundStream, first)
 	if err != nil {
 		return files // whether something names them is looked at before they are deleted
-	}
-	stored, err := stream.GetMsg(ctx, first)
-	if err != nil {
-		return files
 	}
 	return slices.DeleteFunc(files, func(m bus.Media) bool { return bytes.Contains(stored.Data, []byte(m.Object)) })
 }
