@@ -58,6 +58,9 @@ func (l *Lane) widened(ctx context.Context) (jetstream.Consumer, error) {
 	if !l.lacks(have) {
 		return consumer, nil
 	}
+	if err := l.recall(ctx, have); err != nil {
+		return nil, err
+	}
 	return l.set(ctx, consumer, have)
 }
 

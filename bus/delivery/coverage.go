@@ -1,7 +1,13 @@
 package delivery
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
+
+	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -14,6 +20,8 @@ type coverage struct {
 	from   uint64    // from here on it may have left some out, 0 where it has not
 	looks  int       // that found it so
 	set    bool      // this host has set the filters again, and is the one to ask for what was left out
+	noted  uint64    // what the last look has found in the note of the owner
+	heeds  bool      // from is what that says
 }
 
 // cover looks whether a consumer takes what this host has claimed. Where it does so no more, though hosts
@@ -78,4 +86,98 @@ func (l *Lane) askedAgain() {
 	l.coverage.mu.Lock()
 	defer l.coverage.mu.Unlock()
 	l.coverage.from, l.coverage.looks, l.coverage.set = 0, 0, false
+	l.coverage.noted, l.coverage.heeds = 0, false
+}
+
+// heed has this host ask for what a note says was left out; where it says so no more, another host has.
+func (l *Lane) heed(note ownership) {
+	c := &l.coverage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case note.LeftOut == 0 && c.heeds:
+		c.from, c.looks, c.set, c.heeds = 0, 0, false, false
+	case note.LeftOut > 0 && (c.from == 0 || note.LeftOut < c.from):
+		c.from, c.set, c.heeds = note.LeftOut, true, true
+	}
+}
+
+// found notes what a look of the owner has found in its note. What is there at two looks one after the other
+// is not being asked for by the host that has written it.
+func (l *Lane) found(note ownership) (again bool) {
+	c := &l.coverage
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again = note.LeftOut > 0 && c.noted == note.LeftOut
+	c.noted = note.LeftOut
+	return again
+}
+
+// takes are the filters of a consumer that takes all that the lane is to take, and has left nothing out;
+// nil of any other.
+func (l *Lane) takes(have jetstream.ConsumerConfig) []string {
+	if l.leftOut() > 0 || !l.takesClaims(have) {
+		return nil
+	}
+	return filtersOf(have)
+}
+
+// recall looks, before this host sets the filters of a consumer for the first time in its life, whether
+// the consumer took more before: what it has left out since is noted for who serves the lane. What was
+// never taken is none of that, as where an agent is new.
+func (l *Lane) recall(ctx context.Context, have jetstream.ConsumerConfig) error {
+	l.coverage.mu.Lock()
+	known := l.coverage.claims != nil
+	l.coverage.mu.Unlock()
+	if known || len(*l.claims.Load()) == 0 {
+		return nil
+	}
+	note, err := l.owner.read(ctx)
+	if err != nil {
+		return err
+	}
+	claimed := jetstream.ConsumerConfig{FilterSubjects: *l.claims.Load()}
+	before := slices.DeleteFunc(note.Takes, func(filter string) bool { return !takesAll(claimed, []string{filter}, l.all()) })
+	if takesAll(have, before, l.all()) {
+		return nil
+	}
+	l.log.Warn().Strs("filters", filtersOf(have)).Uint64("from", note.Done+1).
+		Msg("the subjects of the consumer were changed, and it may have left out messages of its lane; its owner is to ask for these again")
+	return l.owner.changeUntil(ctx, noteFrom(note.Done+1))
+}
+
+// noteFrom has a note say from where on messages were left out, if it says nothing of earlier ones.
+func noteFrom(from uint64) func(*ownership) bool {
+	return func(note *ownership) bool {
+		if note.LeftOut > 0 && note.LeftOut <= from {
+			return false
+		}
+		note.LeftOut = from
+		return true
+	}
+}
+
+// noteLeftOut notes what was left out, before this host sets the filters again: nothing else would say
+// so if it died before it has asked.
+func (l *Lane) noteLeftOut(ctx context.Context) {
+	from := l.leftOut()
+	if from == 0 {
+		return
+	}
+	if err := l.owner.changeUntil(ctx, noteFrom(from)); err != nil && !errors.Is(err, records.ErrNotFound) {
+		l.log.Warn().Err(err).Msg("note what the consumer has left out: failed; it is lost if this host dies at once")
+	}
+}
+
+// changeUntil is change that is made again while others write at the same time.
+func (s ownershipStore) changeUntil(ctx context.Context, change func(*ownership) bool) error {
+	for {
+		err := s.change(ctx, change)
+		if err == nil || !records.Overtaken(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("record the owner of the lane: %w", context.Cause(ctx))
+		}
+	}
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	// lookEvery is how often a lane that asks looks whether the server has forgotten
-	// deliveries. It costs a request.
+	// deliveries. It costs two requests.
 	lookEvery = 15 * time.Second
 	// lookWithin is the time for that: a lane that has to let go must not wait for it.
 	lookWithin = time.Second
@@ -86,8 +86,11 @@ func (l *Lane) forgotten(ctx context.Context) bool {
 	}
 	if !l.forgets(looking, info) && !l.leftBehind(looking, info) {
 		l.noteRest(info)
-		l.noteMark(looking, info)
-		return false
+		if !l.noteMark(looking, info) {
+			return false
+		}
+		l.log.Warn().Msg("a host that set the subjects of the consumer again has not asked for the messages that it left out; asking for these")
+		return true
 	}
 	if others {
 		return false

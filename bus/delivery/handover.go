@@ -52,6 +52,7 @@ func (l *Lane) leaveNote(ctx context.Context, info *jetstream.ConsumerInfo) erro
 	if err != nil {
 		return err
 	}
+	l.cover(info)
 	note.Pin, note.mark = "", l.markOf(info)
 	if info.NumAckPending > 0 || l.miscounts(info) {
 		note.Handed = info.Delivered.Stream

@@ -58,7 +58,6 @@ type Lane struct {
 	lacking  string // what NATS has refused to set of the consumer; who has the token of ensuring touches it
 
 	empty   sequences // in which a look has found no message of the lane
-	marked  mark      // as it was noted by a look
 	trusted string    // the leader of the consumer with which the note was compared while no host had the lane
 
 	// Only the goroutine of the consumer touches these.

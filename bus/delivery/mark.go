@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"agenthost/bus"
@@ -78,25 +79,33 @@ func (l *Lane) markOf(info *jetstream.ConsumerInfo) mark {
 	return mark{done, leaderOf(info)}
 }
 
-// noteMark notes how far all is acknowledged, where that has changed and this host was the last to
-// serve the lane.
-func (l *Lane) noteMark(ctx context.Context, info *jetstream.ConsumerInfo) {
+// noteMark notes how far all is acknowledged and what the consumer takes, where that has changed and
+// this host was the last to serve the lane. It reports whether something was left out that no host has
+// asked for.
+func (l *Lane) noteMark(ctx context.Context, info *jetstream.ConsumerInfo) (leftOut bool) {
 	now, pin, mine := l.markOf(info), pinnedClient(info), l.pinned.Load()
-	if mine == nil || pin != "" && pin != *mine || now.Leader == "" || now == l.marked {
-		return
+	if mine == nil || pin != "" && pin != *mine {
+		return false
 	}
+	takes := l.takes(info.Config)
 	err := l.owner.change(ctx, func(note *ownership) bool {
 		if note.Host != l.cfg.Host || note.Pin != *mine {
 			return false
 		}
+		leftOut = l.found(*note)
+		if note.mark == now && (takes == nil || slices.Equal(takes, note.Takes)) {
+			return false
+		}
 		note.mark = now
+		if takes != nil {
+			note.Takes = takes
+		}
 		return true
 	})
 	if err != nil {
 		l.log.Debug().Err(err).Msg("note how far the lane is done: failed; the next look is soon")
-		return
 	}
-	l.marked = now
+	return leftOut
 }
 
 // change writes a note as change has made it, unless that says no or another host has written

@@ -22,6 +22,12 @@ type ownership struct {
 	Tried uint64 `json:"tried,omitempty"`
 	// Handed is how far they had come when the owner stopped in good order.
 	Handed uint64 `json:"handed,omitempty"`
+	// Takes are the filters of the consumer, as its owner has last seen them take all that the lane is
+	// to take. One that takes less was changed by others.
+	Takes []string `json:"takes,omitempty"`
+	// LeftOut is from where on the consumer may have left messages out that no host has asked for yet,
+	// 0 where it has not.
+	LeftOut uint64 `json:"left_out,omitempty"`
 	mark
 }
 

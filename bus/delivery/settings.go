@@ -96,6 +96,7 @@ func (l *Lane) withClaims(have jetstream.ConsumerConfig) []string {
 // account, stays as it is where the lane takes its subjects all the same: else it would stand still.
 func (l *Lane) set(ctx context.Context, consumer jetstream.Consumer, have jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	want, lacked := restoredSettings(have)
+	l.noteLeftOut(ctx)
 	limited := want
 	limited.MaxAckPending = have.MaxAckPending
 	var refused error

@@ -26,6 +26,9 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	l.tried = max(l.tried, note.Tried)
 	l.disown(note, l.pin)
 	pin := pinnedClient(info)
+	if pin == "" || l.mine(note) && note.Pin == pin || pin == l.pin { // it is this host's to ask
+		l.heed(note)
+	}
 	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) && !l.owesLeftOut() {
 		return nil // another host serves it
 	}
@@ -165,6 +168,8 @@ func deliveredBefore(first *nats.MsgMetadata, info *jetstream.ConsumerInfo) uint
 // reset makes the server deliver again, in order, what is not acknowledged.
 // How far the deliveries had come is noted first: the server forgets it.
 func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.ConsumerInfo, delivered uint64) error {
+	l.cover(info)
+	l.heed(*note)
 	note.Tried = max(note.Tried, delivered)
 	now := l.markOf(info)
 	if l.doubts(*note, info) {
@@ -180,6 +185,12 @@ func (l *Lane) reset(ctx context.Context, note *ownership, info *jetstream.Consu
 		return err
 	}
 	note.mark = now
+	if note.LeftOut > 0 { // only now: a host that dies before has the next one ask
+		note.LeftOut = 0
+		if err := l.owner.write(ctx, *note); err != nil {
+			return err
+		}
+	}
 	l.askedAgain()
 	return nil
 }
