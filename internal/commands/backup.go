@@ -80,7 +80,7 @@ On a NATS with permissions it needs those of an administrator of the account.`,
 		},
 	}
 	cmd.Flags().StringVar(&store, "store", "", "the data `folder` of an embedded server, while its host is stopped")
-	cmd.Flags().IntVar(&replicas, "replicas", 0, "of each stream; 0: as many as it had")
+	cmd.Flags().IntVar(&replicas, "replicas", 0, "replicas of each stream (default as many as each had)")
 	a.ConfigFlag(cmd)
 	return cmd
 }

@@ -54,7 +54,7 @@ again: it goes on. What it cannot reach is in the documentation on privacy.`,
 			return a.WithClient(cmd.Context(), func(c *client.Client) error { return a.erase(cmd.Context(), c, what, deletion) })
 		},
 	}
-	cmd.Flags().StringVar(&what.Peer, "peer", "", "whom to erase, such as `telegram.sales/42`")
+	cmd.Flags().StringVar(&what.Peer, "peer", "", "the `sender` to erase, such as telegram.sales/42")
 	cmd.Flags().StringVar(&what.Agent, "agent", "", "only from the agent with this `id`")
 	cmd.Flags().BoolVar(&what.DryRun, "dry-run", false, "only list what would be erased")
 	deletion = a.Deletion(cmd)

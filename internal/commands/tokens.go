@@ -62,7 +62,7 @@ func (a *app) tokensAddCommand() *cobra.Command {
 	}
 	cmd.Flags().Var(&role, "role", "what it lets do")
 	cmd.Flags().StringSliceVar(&agents, "agents", nil, "the `agents` that it is good for, with commas between them (default all)")
-	cmd.Flags().StringVar(&expires, "expires", "", "after how `long`, such as 30d or 12h, or on which date (default never)")
+	cmd.Flags().StringVar(&expires, "expires", "", "the `time` after which it ends, such as 30d or 12h, or a date (default never)")
 	a.ConfigFlag(cmd)
 	return cmd
 }
