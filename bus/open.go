@@ -56,6 +56,10 @@ type Options struct {
 	Server Server // nil: the one that Config names
 }
 
+// inProcessWithin bounds what the server of this process takes to answer: no line is cut there, but a
+// busy machine may take seconds, and a host that gave up would end.
+const inProcessWithin = 10 * time.Second
+
 // closeWithin bounds what Close waits for the connection to drain.
 const closeWithin = 10 * time.Second
 
@@ -77,7 +81,7 @@ func (b *Bus) open(name string) (err error) {
 	switch {
 	case b.server != nil:
 		cfg.TLS = TLS{} // nothing to encrypt inside a process
-		opts = append(opts, nats.InProcessServer(b.server), nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval))
+		opts = append(opts, nats.InProcessServer(b.server), nats.Timeout(inProcessWithin), nats.ConnectHandler(nil), nats.PingInterval(nats.DefaultPingInterval))
 	case cfg.External():
 		opts = append(opts, nats.RetryOnFailedConnect(true))
 	default:

@@ -42,7 +42,8 @@ func (a *app) initCommand() *cobra.Command {
 folder. On a terminal it asks which model and which channels, and tries each token
 and password at once. Without a terminal, or with one of its flags, it asks nothing:
 it takes the model that it finds (OpenAI's when OPENAI_API_KEY is set, else the first
-one of a local Ollama, else one that repeats what it is told) and the channels named.
+one of a local Ollama, else one that repeats what it is told) and the channels named,
+else the chat page.
 
 A secret goes to a file of its own below secrets/, which only this user can read; a
 value such as '${TELEGRAM_TOKEN}' stays in the configuration as that.`,

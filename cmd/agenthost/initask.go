@@ -124,7 +124,7 @@ func (i interviewer) accounts(ctx context.Context) ([]starter.Account, error) {
 	fmt.Fprintln(i.app.Stdout, "Which channels? Any of "+strings.Join(starter.Channels(), ", ")+", with a dot")
 	fmt.Fprintln(i.app.Stdout, "and a name for more than one account, such as telegram.sales; or none.")
 	for {
-		line, err := i.ask(ctx, "Channels", "web")
+		line, err := i.ask(ctx, "Channels", starter.DefaultChannel)
 		if err != nil {
 			return nil, err
 		}

@@ -32,7 +32,11 @@ func (in initializing) choice(ctx context.Context, getenv func(string) string) (
 	} else {
 		c.Model = starter.FindModel(ctx, getenv)
 	}
-	for _, name := range in.channels {
+	names := in.channels
+	if len(names) == 0 {
+		names = []string{starter.DefaultChannel}
+	}
+	for _, name := range names {
 		account, ok := starter.NewAccount(name)
 		if !ok {
 			return c, cli.Usage("--channel %s: want %s, with a dot and a name for another account than main", name, strings.Join(starter.Channels(), ", "))

@@ -22,6 +22,10 @@ const memoryStore = 256 << 20
 // third ping. By the default of nats-server the line of an edge is made again after six.
 const pingInterval = 20 * time.Second
 
+// authTimeout is how long a client may take to say who it is, in seconds: that of this process is as
+// slow as the machine is busy.
+const authTimeout = 10.0
+
 // serverOptions are those of the nats-server configuration file, if there is
 // one, with ours on top.
 func serverOptions(opt bus.Options) (*server.Options, error) {
@@ -37,6 +41,7 @@ func serverOptions(opt bus.Options) (*server.Options, error) {
 	o.JetStreamDomain = cmp.Or(opt.Config.Domain, o.JetStreamDomain)
 	o.JetStreamMaxMemory = cmp.Or(o.JetStreamMaxMemory, memoryStore)
 	o.PingInterval = cmp.Or(o.PingInterval, pingInterval)
+	o.AuthTimeout = cmp.Or(o.AuthTimeout, authTimeout)
 	if err := setAddress(o, e); err != nil {
 		return nil, err
 	}

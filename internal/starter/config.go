@@ -12,6 +12,9 @@ type Choice struct {
 	Accounts []Account
 }
 
+// DefaultChannel is the channel where none is named: the chat page, which needs no account.
+const DefaultChannel = "web"
+
 // A Keeper says what stands in the configuration for a secret of that name.
 type Keeper func(name, value string) string
 
