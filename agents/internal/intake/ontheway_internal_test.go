@@ -21,7 +21,7 @@ func TestMayAnswer(t *testing.T) {
 	deadline := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w := ask.Waiting{
 		ID: "ana.sid.token", Call: "call", Agent: "ana", Session: "web/dm/eve", Kind: run.ForApproval, Approvers: []string{"tel/bo"}, Deadline: deadline,
-		Origin: &bus.Origin{Subject: "plugin.outbound.irc", Session: "irc/group/1", To: "eve", Chat: "1"},
+		Origin: &bus.Origin{Subject: "plugin.outbound.irc", Session: "irc/group/1", To: "eve", Chat: "9"},
 	}
 	result := `{"kind":"result","correlation_id":"ana.sid.token","from":"ben","text":"done"}`
 	for name, tt := range map[string]struct {
@@ -35,7 +35,9 @@ func TestMayAnswer(t *testing.T) {
 		"of another person":              {subject: "plugin.inbound.web", data: `{"from":"zoe","text":"yes"}`},
 		"of an approver":                 {subject: "plugin.inbound.tel", data: `{"from":"bo","text":"yes"}`, want: true},
 		"of their name on another place": {subject: "plugin.inbound.web", data: `{"from":"bo","text":"yes"}`},
-		"where it was asked":             {subject: "plugin.inbound.irc", data: `{"from":"zoe","group":true,"chat":"1","text":"yes"}`, want: true},
+		"in the session that was asked":  {subject: "plugin.inbound.irc", data: `{"from":"zoe","group":true,"chat":"1","text":"yes"}`, want: true},
+		"in the chat that was asked":     {subject: "plugin.inbound.irc", data: `{"from":"eve","chat":"9","text":"yes"}`, want: true},
+		"in another chat there":          {subject: "plugin.inbound.irc", data: `{"from":"eve","chat":"8","text":"yes"}`},
 		"in another group there":         {subject: "plugin.inbound.irc", data: `{"from":"zoe","group":true,"chat":"2","text":"yes"}`},
 		"by its id":                      {subject: "plugin.inbound.web", data: `{"from":"zoe","answers":"ana.sid.token","text":"yes"}`, want: true},
 		"by its call":                    {subject: "plugin.inbound.web", data: `{"from":"zoe","answers":"call","text":"yes"}`, want: true},
@@ -69,8 +71,8 @@ func TestAnswerSubjects(t *testing.T) {
 	}{
 		"a task": {ask.Waiting{Kind: run.ForDelegate, Session: "web/dm/eve"}, nil},
 		"a question": {
-			ask.Waiting{Kind: run.ForQuestion, Session: "web/dm/eve", Origin: &bus.Origin{Subject: "plugin.outbound.irc", Session: "irc/dm/eve"}},
-			[]string{"plugin.inbound.irc", "plugin.inbound.web"},
+			ask.Waiting{Kind: run.ForQuestion, Session: "web/dm/eve", Origin: &bus.Origin{Subject: "plugin.outbound.irc", Session: "tel/dm/eve"}},
+			[]string{"plugin.inbound.irc", "plugin.inbound.tel", "plugin.inbound.web"},
 		},
 		"an approval": {
 			ask.Waiting{Kind: run.ForApproval, Session: "web/dm/eve", Approvers: []string{"tel.a/bo", "web/bo"}},
