@@ -20,7 +20,7 @@ const (
 	Absent Erasure = iota // there was none any more; what was left of it is erased
 	Erased
 	MarkedAgain // by another deletion, so that it is not known whether something names it
-	StoredAgain // it stays, as somebody has sent the same
+	StoredAgain // it stays, as the same was sent again
 )
 
 // ToErase marks a file as left, as Leave does, before the search for what names it, so that
@@ -31,7 +31,7 @@ func (f *Store) ToErase(ctx context.Context, name string) (file LeftFile, known 
 		rec, err := f.about(ctx, name)
 		file = LeftFile{Name: name, seq: rec.Seq}
 		if errors.Is(err, jetstream.ErrObjectNotFound) || err == nil && rec.Header.Get(leftHeader) != "" {
-			return nil // it is marked, or an erasure was broken off, or there is none
+			return nil // it is marked, or an erasure was broken off, or the bucket has no such file
 		}
 		if err == nil {
 			file.seq, err = f.write(ctx, rec, nats.Header{leftHeader: {"1"}}, "")

@@ -69,7 +69,7 @@ func (e *eraser) files(ctx context.Context) error {
 			e.busy++
 			continue
 		}
-		delete(e.objects, file.Name) // what has that name from now on is somebody else's
+		delete(e.objects, file.Name) // what has that name from now on was sent again
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (s overwritten) SecureDeleteMsg(ctx context.Context, seq uint64) error {
 	return s.Stream.SecureDeleteMsg(ctx, seq)
 }
 
-// A file that another person sends at the moment at which it is erased stays. What nobody else has
+// A file that another person sends at the moment at which it is erased stays. What no other person has
 // sent goes, with what the bucket has said of it.
 func TestRunKeepsAFileThatIsSentAgain(t *testing.T) {
 	t.Parallel()
