@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"agenthost/bus"
 	"agenthost/bus/records"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -136,14 +137,25 @@ func (l *Lane) recall(ctx context.Context, have jetstream.ConsumerConfig) error 
 	if err != nil {
 		return err
 	}
-	claimed := jetstream.ConsumerConfig{FilterSubjects: *l.claims.Load()}
-	before := slices.DeleteFunc(note.Takes, func(filter string) bool { return !takesAll(claimed, []string{filter}, l.all()) })
-	if takesAll(have, before, l.all()) {
+	if takesAll(have, inBoth(note.Takes, *l.claims.Load()), l.all()) {
 		return nil
 	}
 	l.log.Warn().Strs("filters", filtersOf(have)).Uint64("from", note.Done+1).
 		Msg("the subjects of the consumer were changed, and it may have left out messages of its lane; its owner is to ask for these again")
 	return l.owner.changeUntil(ctx, noteFrom(note.Done+1))
+}
+
+// inBoth are those of either filters that the other ones take whole. There may be hundreds of each, and a
+// host that starts waits for it.
+func inBoth(a, b []string) (both []string) {
+	for _, of := range [][2][]string{{a, b}, {b, a}} {
+		for _, filter := range of[0] {
+			if slices.ContainsFunc(of[1], func(other string) bool { return bus.Matches(other, filter) }) {
+				both = append(both, filter)
+			}
+		}
+	}
+	return bus.Minimal(both)
 }
 
 // noteFrom has a note say from where on messages were left out, if it says nothing of earlier ones.
