@@ -26,7 +26,8 @@ func (l *Lane) takeBack(ctx context.Context, consumer jetstream.Consumer) error 
 	l.tried = max(l.tried, note.Tried)
 	l.disown(note, l.pin)
 	pin := pinnedClient(info)
-	if pin == "" || l.mine(note) && note.Pin == pin || pin == l.pin { // it is this host's to ask
+	// It is this host's to ask, or another has asked since.
+	if note.LeftOut == 0 || pin == "" || l.mine(note) && note.Pin == pin || pin == l.pin {
 		l.heed(note)
 	}
 	if pin != "" && pin != l.pin && (!l.mine(note) || note.Pin != pin) && !l.owesLeftOut() {
