@@ -125,7 +125,7 @@ func (l *Lane) takes(have jetstream.ConsumerConfig) []string {
 
 // recall looks, before this host sets the filters of a consumer for the first time in its life, whether
 // the consumer took more before: what it has left out since is noted for who serves the lane. What was
-// never taken is none of that, as where an agent is new.
+// never taken does not count, as where an agent is new.
 func (l *Lane) recall(ctx context.Context, have jetstream.ConsumerConfig) error {
 	l.coverage.mu.Lock()
 	known := l.coverage.claims != nil

@@ -26,7 +26,7 @@ type order struct {
 // A ticket is the place of a call among those of its session.
 type ticket struct {
 	number, session string
-	before          <-chan struct{} // closed once the call before has passed; nil: there is none
+	before          <-chan struct{} // closed once the call before has passed; nil without one
 	passed          chan struct{}   // closed once its message is stored, or never will be
 }
 
@@ -63,11 +63,11 @@ func (o *order) line(r *jsonrpc.Request, message []byte) []byte {
 		numbered.Params, err = json.Marshal(params)
 	}
 	if err != nil {
-		panic(err) // it was JSON before
+		return message
 	}
 	data, err := jsonrpc.EncodeMessage(&numbered)
 	if err != nil {
-		panic(err) // it was a message before
+		return message
 	}
 	return data
 }

@@ -10,8 +10,8 @@ import (
 	"agenthost/doors/doorstest"
 )
 
-// greeted is a program that has initialized its session.
-func greeted(t *testing.T, h *doorstest.Host) *program {
+// initialized is a program that has initialized its session.
+func initialized(t *testing.T, h *doorstest.Host) *program {
 	t.Helper()
 	p := start(t, h)
 	p.say(sayHello)
@@ -45,7 +45,7 @@ func messages(t *testing.T, h *doorstest.Host) (list []bus.Inbound) {
 func TestCallsOfASessionKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	p := greeted(t, h)
+	p := initialized(t, h)
 	const n = 40
 	for i := range n {
 		p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ana","arguments":{"text":"%d","session":"s"}}}`, 100+i, i))
@@ -72,7 +72,7 @@ func TestCallsOfASessionKeepTheirOrder(t *testing.T) {
 func TestAnIDThatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	p := greeted(t, h)
+	p := initialized(t, h)
 	call := `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"ana","arguments":{"text":"story"}}}`
 	p.say(call)
 	p.say(call)
@@ -92,7 +92,7 @@ func TestAnIDThatIsUnderWay(t *testing.T) {
 func TestCancelAtOnce(t *testing.T) {
 	t.Parallel()
 	h := doorstest.Start(t, "")
-	p := greeted(t, h)
+	p := initialized(t, h)
 	for i := range 20 {
 		p.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ana","arguments":{"text":"endless","session":"s%d"}}}`, 100+i, i%10))
 		p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, 100+i))

@@ -123,7 +123,7 @@ func TestReadings(t *testing.T) {
 		"any key where none is":       {key(own("test")), "ok a key of 4 characters is set"},
 		"a bad key for one's own":     {key(own("a b")), "warn the key (3 characters) has blanks inside"},
 		"a bad key":                   {key(llm.Config{Provider: "anthropic", APIKey: "a b"}), "fail the key (3 characters) has blanks inside"},
-		"a key that is none":          {key(llm.Config{Provider: "gemini", APIKey: "schlüssel"}), "fail the key (9 characters) has characters that no key has"},
+		"a key that cannot be one":    {key(llm.Config{Provider: "gemini", APIKey: "schlüssel"}), "fail the key (9 characters) has characters that no key has"},
 		"a key with a control":        {key(llm.Config{Provider: "gemini", APIKey: "a\x00b"}), "fail the key (3 characters) has characters that no key has"},
 		"dots in the place of a key":  {key(llm.Config{Provider: "gemini", APIKey: "…"}), "fail the key (1 character) is what stands in examples"},
 		"a vendor behind an address":  {key(llm.Config{Provider: "openai", Model: "gpt-5-mini", BaseURL: "https://api.openai.com/v1"}), "fail it has no key"},

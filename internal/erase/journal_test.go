@@ -12,7 +12,7 @@ import (
 )
 
 // The journal of an erasure that was killed while it deleted it holds up no other: what is left of it
-// goes with the next one, whoever that is about.
+// goes with the next one, of any person.
 func TestRunDeletesWhatIsLeftOfAJournal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
