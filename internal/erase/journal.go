@@ -51,7 +51,11 @@ func (e *eraser) readJournals(ctx context.Context) error {
 			return err
 		}
 		info := jetstream.ObjectInfo{}
-		if !strings.HasPrefix(rec.Subject, prefix) || json.Unmarshal(rec.Data, &info) != nil || info.Deleted {
+		if !strings.HasPrefix(rec.Subject, prefix) || json.Unmarshal(rec.Data, &info) != nil {
+			continue
+		}
+		if info.Deleted { // but what the bucket has said of it is still there
+			e.journal.found = append(e.journal.found, info.Name)
 			continue
 		}
 		whole, err := e.isWhole(ctx, info)
