@@ -14,6 +14,7 @@ import (
 	"agenthost/bus/delivery"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -27,19 +28,27 @@ func change(t *testing.T, js jetstream.JetStream) {
 
 const lookDue = 5 * time.Second
 
+// passedOver is a host whose lane has just passed over the messages 2 and 3, as an operator had its consumer
+// take something else.
+func passedOver(t *testing.T) (ns *server.Server, js jetstream.JetStream, one *host) {
+	t.Helper()
+	ns = fleet(t)
+	_, js = connect(t, ns)
+	one = join(t, ns, "one")
+	bustest.Publish(t, js, web, "1")
+	each(one.want("1"), (*delivery.Delivery).Done)
+	one.quiet(aWhile + lookDue)
+	change(t, js)
+	bustest.Publish(t, js, web, "2", "3")
+	bustest.Publish(t, js, "plugin.inbound.other", "a")
+	each(one.want("a"), (*delivery.Delivery).Done) // so the others are passed over
+	return ns, js, one
+}
+
 // A host that starts before others have looked sets the filter again, and asks for what it has left out.
 func TestHostThatStartsAsksForWhatAFilterHasLeftOut(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		ns := fleet(t)
-		_, js := connect(t, ns)
-		one := join(t, ns, "one")
-		bustest.Publish(t, js, web, "1")
-		each(one.want("1"), (*delivery.Delivery).Done)
-		one.quiet(aWhile + lookDue)
-		change(t, js)
-		bustest.Publish(t, js, web, "2", "3")
-		bustest.Publish(t, js, "plugin.inbound.other", "a")
-		each(one.want("a"), (*delivery.Delivery).Done) // so the others are passed over
+		ns, js, one := passedOver(t)
 		hosts := []*host{one, join(t, ns, "two")}
 		if diff := cmp.Diff([]string{"2", "3"}, but("1a", fresh(workOff(hosts, 2*aWhile)))); diff != "" {
 			t.Errorf("what was left out: %s", diff)
@@ -59,16 +68,7 @@ func TestHostThatStartsAgainAsksForWhatAFilterHasLeftOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bustest.Bubble(t, func(t *testing.T) {
-				ns := fleet(t)
-				_, js := connect(t, ns)
-				one := join(t, ns, "one")
-				bustest.Publish(t, js, web, "1")
-				each(one.want("1"), (*delivery.Delivery).Done)
-				one.quiet(aWhile + lookDue)
-				change(t, js)
-				bustest.Publish(t, js, web, "2", "3")
-				bustest.Publish(t, js, "plugin.inbound.other", "a")
-				each(one.want("a"), (*delivery.Delivery).Done) // so the others are passed over
+				ns, _, one := passedOver(t)
 				leave(one)
 				again := join(t, ns, "one")
 				if diff := cmp.Diff([]string{"2", "3"}, but("1a", fresh(workOff([]*host{again}, 2*aWhile)))); diff != "" {
@@ -82,16 +82,7 @@ func TestHostThatStartsAgainAsksForWhatAFilterHasLeftOut(t *testing.T) {
 // A host that starts and is not to serve the lane leaves it to the one that does.
 func TestHostThatRestsHasTheOwnerAskForWhatAFilterHasLeftOut(t *testing.T) {
 	bustest.Bubble(t, func(t *testing.T) {
-		ns := fleet(t)
-		_, js := connect(t, ns)
-		one := join(t, ns, "one")
-		bustest.Publish(t, js, web, "1")
-		each(one.want("1"), (*delivery.Delivery).Done)
-		one.quiet(aWhile + lookDue)
-		change(t, js)
-		bustest.Publish(t, js, web, "2", "3")
-		bustest.Publish(t, js, "plugin.inbound.other", "a")
-		each(one.want("a"), (*delivery.Delivery).Done) // so the others are passed over
+		ns, js, one := passedOver(t)
 		_, through := connect(t, ns)
 		two := delivery.NewLane(through, delivery.LaneConfig{Stream: bus.InboundStream, Name: delivery.LaneName(0), Filters: []string{web}, Host: "two"},
 			bustest.Log(t), func(context.Context, string) {}, func(*delivery.Delivery) { t.Error("a delivery to who rests") })
